@@ -1,0 +1,12 @@
+//! The event queue of a deterministic simulation; knows no scheduling.
+//!
+//! Model.      Events come out in order of (time, sequence number): what was pushed first at a time comes first.
+//! Invariants. Time never goes back: an event cannot be pushed before the one last popped.
+//! Units.      Nanoseconds.
+//! Not here.   Cancelling: whoever pushes carries a generation in the event and drops what is stale.
+#![no_std]
+extern crate alloc;
+
+mod queue;
+
+pub use queue::EventQueue;

@@ -1,0 +1,10 @@
+//! Balancing on small machines, with outcomes derived by hand.
+
+mod active;
+mod affinity;
+mod driver;
+mod idle;
+mod numa;
+mod placement;
+mod pull;
+mod random;

@@ -1,0 +1,364 @@
+//! What the fair classes of all releases share: accounting of queued entities, waiting times, buddies,
+//! utilisation estimates, and the task-level entry points.
+//!
+//! Source. kernel/sched/fair.c, stats.c @ 6.1, 6.12.
+
+use crate::features::Feature;
+use crate::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
+use crate::sched::Sched;
+use crate::task::{Class, OnRq};
+use crate::units::{CfsRqId, CpuId, SeId, TaskId};
+
+/// A change of utilisation smaller than this is noise: 1 % of full capacity.
+pub(crate) const UTIL_EST_MARGIN: u64 = 1024 / 100;
+/// The estimate moves by a quarter of the difference.
+pub(crate) const UTIL_EST_WEIGHT_SHIFT: u32 = 2;
+
+impl Sched {
+    /// The queue a task is on or would be.
+    #[inline]
+    pub(crate) fn task_cfs_rq(&self, task: TaskId) -> CfsRqId {
+        self.ses[self.tasks[task].se].cfs_rq
+    }
+
+    /// Points a task at its group's queue on a CPU.
+    pub(crate) fn set_task_rq(&mut self, task: TaskId, cpu: CpuId) {
+        let (se, group) = (self.tasks[task].se, self.tasks[task].group);
+        let next = self.groups[group].cfs_rq[cpu.idx()];
+        self.set_task_rq_fair(se, next);
+        let parent = self.cfs_rqs[next].se;
+        let depth = if parent.is_some() { self.ses[parent].depth + 1 } else { 0 };
+        let entity = &mut self.ses[se];
+        entity.cfs_rq = next;
+        entity.parent = parent;
+        entity.depth = depth;
+    }
+
+    /// Charges the running entity for the time since it was last charged; how much that was.
+    #[inline]
+    pub(crate) fn charge_curr(&mut self, cpu: CpuId, curr: SeId) -> u64 {
+        let now = self.rqs[cpu].clock_task;
+        let entity = &mut self.ses[curr];
+        let delta = now.wrapping_sub(entity.exec_start) as i64;
+        if delta <= 0 {
+            return 0;
+        }
+        entity.exec_start = now;
+        entity.sum_exec_runtime += delta as u64;
+        if self.notice_runtime && entity.is_task() {
+            let task = entity.task;
+            self.effects.push(crate::effects::Effect::StatRuntime { task, runtime: delta as u64 });
+        }
+        delta as u64
+    }
+
+    /// Counts an entity in.
+    pub(crate) fn account_entity_enqueue(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let weight = self.ses[se].load.weight;
+        self.cfs_rqs[cfs_rq].load.add(weight);
+        if self.ses[se].is_task() {
+            let cpu = self.cpu_of(cfs_rq);
+            self.cfs_tasks_push_front(cpu, self.ses[se].task);
+        }
+        let idle = self.se_is_idle(se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.nr_queued += 1;
+        cfs.idle_nr_queued += u32::from(idle);
+    }
+
+    /// Counts an entity out.
+    pub(crate) fn account_entity_dequeue(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let weight = self.ses[se].load.weight;
+        self.cfs_rqs[cfs_rq].load.sub(weight);
+        if self.ses[se].is_task() {
+            let cpu = self.cpu_of(cfs_rq);
+            self.cfs_tasks_remove(cpu, self.ses[se].task);
+        }
+        let idle = self.se_is_idle(se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.nr_queued -= 1;
+        cfs.idle_nr_queued -= u32::from(idle);
+    }
+
+    /// Changes the load an entity stands for in its queue's averages, around a change of its weight.
+    pub(crate) fn reweight_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
+        let entity = &mut self.ses[se];
+        entity.load = crate::entity::LoadWeight::new(weight);
+        entity.avg.load_avg =
+            entity.weight().wrapping_mul(entity.avg.load_sum) / u64::from(entity.avg.divider());
+        self.enqueue_load_avg(cfs_rq, se);
+    }
+
+    // ---- waiting times -----------------------------------------------------------------------------------------
+
+    /// The entity begins to wait. A migrating task brings the time it has already waited.
+    #[inline]
+    pub(crate) fn update_stats_wait_start(&mut self, cpu: CpuId, se: SeId) {
+        let clock = self.rqs[cpu].clock;
+        let entity = &mut self.ses[se];
+        let waited = entity.stats.wait_start;
+        entity.stats.wait_start =
+            if entity.is_task() && clock > waited { clock - waited } else { clock };
+    }
+
+    /// The entity stops waiting: it runs, sleeps or migrates.
+    #[inline]
+    pub(crate) fn update_stats_wait_end(&mut self, cpu: CpuId, se: SeId) {
+        let entity = &self.ses[se];
+        if entity.stats.wait_start == 0 {
+            return;
+        }
+        let delta = self.rqs[cpu].clock.wrapping_sub(entity.stats.wait_start);
+        let migrating = entity.is_task() && self.tasks[entity.task].on_rq == OnRq::Migrating;
+        let stats = &mut self.ses[se].stats;
+        if migrating {
+            stats.wait_start = delta;
+            return;
+        }
+        stats.wait_max = stats.wait_max.max(delta);
+        stats.wait_count += 1;
+        stats.wait_sum += delta;
+        stats.wait_start = 0;
+    }
+
+    // ---- buddies -----------------------------------------------------------------------------------------------
+
+    /// Makes an entity and its ancestors the next to run, as far as none is idle.
+    pub(crate) fn set_next_buddy(&mut self, mut se: SeId) {
+        while se.is_some() {
+            if !self.ses[se].on_rq || self.se_is_idle(se) {
+                return;
+            }
+            let cfs_rq = self.ses[se].cfs_rq;
+            self.cfs_rqs[cfs_rq].next = se;
+            se = self.ses[se].parent;
+        }
+    }
+
+    /// An entity stops being the next to run.
+    pub(crate) fn clear_buddies_next(&mut self, mut se: SeId) {
+        while se.is_some() {
+            let cfs_rq = self.ses[se].cfs_rq;
+            if self.cfs_rqs[cfs_rq].next != se {
+                break;
+            }
+            self.cfs_rqs[cfs_rq].next = SeId::NONE;
+            se = self.ses[se].parent;
+        }
+    }
+
+    // ---- utilisation -------------------------------------------------------------------------------------------
+
+    /// A new entity counts as fully loaded until it has a history.
+    pub(crate) fn init_entity_runnable_average(&mut self, se: SeId) {
+        let entity = &mut self.ses[se];
+        entity.avg = SchedAvg::default();
+        if entity.is_task() {
+            entity.avg.load_avg = entity.weight();
+        }
+    }
+
+    /// A new task's utilisation is guessed from its queue: at most half of what is left of the CPU.
+    pub(crate) fn post_init_entity_util_avg(&mut self, task: TaskId) {
+        let se = self.tasks[task].se;
+        let cfs_rq = self.ses[se].cfs_rq;
+        if self.tasks[task].class != Class::Fair {
+            self.ses[se].avg.last_update_time = self.cfs_rq_clock_pelt(cfs_rq);
+            return;
+        }
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let cpu_scale = self.rqs[cfs.cpu].cpu_capacity_orig as i64;
+        let cap = (cpu_scale - cfs.avg.util_avg as i64) / 2;
+        if cap > 0 {
+            let cap = cap as u64;
+            let weight = (self.fair.util_init_weight)(&self.ses[se]);
+            let guess = if cfs.avg.util_avg != 0 {
+                (cfs.avg.util_avg * weight / (cfs.avg.load_avg + 1)).min(cap)
+            } else {
+                cap
+            };
+            self.ses[se].avg.util_avg = guess;
+        }
+        let avg = &mut self.ses[se].avg;
+        avg.runnable_avg = avg.util_avg;
+    }
+
+    /// Utilisation of a task.
+    #[inline]
+    pub(crate) fn task_util(&self, task: TaskId) -> u64 {
+        self.ses[self.tasks[task].se].avg.util_avg
+    }
+
+    /// The estimate a sleeping task left behind.
+    #[inline]
+    pub(crate) fn task_util_est_only(&self, task: TaskId) -> u64 {
+        let avg = &self.ses[self.tasks[task].se].avg;
+        u64::from(avg.util_est_ewma.max(avg.util_est & !UTIL_AVG_UNCHANGED))
+    }
+
+    /// The larger of a task's utilisation and its estimate.
+    #[inline]
+    pub(crate) fn task_util_est(&self, task: TaskId) -> u64 {
+        self.task_util(task).max(self.task_util_est_only(task))
+    }
+
+    #[inline]
+    pub(crate) fn util_est_enqueue(&mut self, cpu: CpuId, task: TaskId) {
+        if self.profile.features.has(Feature::UTIL_EST) {
+            let est = self.task_util_est_only(task) as u32;
+            let cfs = self.rqs[cpu].cfs;
+            self.cfs_rqs[cfs].avg.util_est += est;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn util_est_dequeue(&mut self, cpu: CpuId, task: TaskId) {
+        if self.profile.features.has(Feature::UTIL_EST) {
+            let est = self.task_util_est_only(task) as u32;
+            let cfs = self.rqs[cpu].cfs;
+            let total = &mut self.cfs_rqs[cfs].avg.util_est;
+            *total = total.saturating_sub(est);
+        }
+    }
+
+    // ---- the class's entry points ------------------------------------------------------------------------------
+
+    /// A fair task stops running; it and its groups go back in line.
+    pub(crate) fn put_prev_task_fair(&mut self, task: TaskId) {
+        let mut se = self.tasks[task].se;
+        while se.is_some() {
+            let cfs_rq = self.ses[se].cfs_rq;
+            (self.fair.put_prev_entity)(self, cfs_rq, se);
+            se = self.ses[se].parent;
+        }
+    }
+
+    /// A fair task becomes the running one without having been picked (a change of attributes).
+    pub(crate) fn set_next_task_fair(&mut self, task: TaskId, first: bool) {
+        let cpu = self.tasks[task].cpu;
+        let mut se = self.tasks[task].se;
+        while se.is_some() {
+            let cfs_rq = self.ses[se].cfs_rq;
+            (self.fair.set_next_entity)(self, cfs_rq, se);
+            self.account_cfs_rq_runtime(cfs_rq, 0);
+            se = self.ses[se].parent;
+        }
+        if self.tasks[task].is_queued() {
+            self.cfs_tasks_move_front(cpu, task);
+        }
+        if first {
+            self.fair_task_starts(cpu, task);
+        }
+    }
+
+    /// What follows every pick of a fair task.
+    pub(crate) fn fair_task_starts(&mut self, cpu: CpuId, task: TaskId) {
+        if self.hrtick_enabled_fair() {
+            self.hrtick_start_fair(cpu, task);
+        }
+        self.update_misfit_status(cpu, Some(task));
+    }
+
+    /// Switches from one picked task to another, changing only the levels in which they differ.
+    pub(crate) fn switch_fair(&mut self, prev: TaskId, next: TaskId) {
+        let (mut se, mut pse) = (self.tasks[next].se, self.tasks[prev].se);
+        while self.ses[se].cfs_rq != self.ses[pse].cfs_rq {
+            let (se_depth, pse_depth) = (self.ses[se].depth, self.ses[pse].depth);
+            if se_depth <= pse_depth {
+                let cfs_rq = self.ses[pse].cfs_rq;
+                (self.fair.put_prev_entity)(self, cfs_rq, pse);
+                pse = self.ses[pse].parent;
+            }
+            if se_depth >= pse_depth {
+                let cfs_rq = self.ses[se].cfs_rq;
+                (self.fair.set_next_entity)(self, cfs_rq, se);
+                se = self.ses[se].parent;
+            }
+        }
+        let cfs_rq = self.ses[pse].cfs_rq;
+        (self.fair.put_prev_entity)(self, cfs_rq, pse);
+        (self.fair.set_next_entity)(self, cfs_rq, se);
+    }
+
+    /// The tick of a running fair task, level by level.
+    pub(crate) fn task_tick_fair(&mut self, cpu: CpuId, task: TaskId, queued: bool) {
+        let mut se = self.tasks[task].se;
+        while se.is_some() {
+            let cfs_rq = self.ses[se].cfs_rq;
+            (self.fair.entity_tick)(self, cfs_rq, se, queued);
+            se = self.ses[se].parent;
+        }
+        self.update_misfit_status(cpu, Some(task));
+    }
+
+    /// The priority of a queued fair task changed.
+    pub(crate) fn prio_changed_fair(&mut self, cpu: CpuId, task: TaskId, old_prio: i32) {
+        if !self.tasks[task].is_queued() || self.cfs_rqs[self.rqs[cpu].cfs].nr_queued == 1 {
+            return;
+        }
+        if self.rqs[cpu].curr == task {
+            if self.tasks[task].prio > old_prio {
+                self.resched_curr(cpu);
+            }
+        } else {
+            self.wakeup_preempt(cpu, task, 0);
+        }
+    }
+
+    /// A task joined the fair class.
+    pub(crate) fn switched_to_fair(&mut self, cpu: CpuId, task: TaskId) {
+        (self.fair.attach_task)(self, task);
+        if self.tasks[task].is_queued() {
+            if self.rqs[cpu].curr == task {
+                self.resched_curr(cpu);
+            } else {
+                self.wakeup_preempt(cpu, task, 0);
+            }
+        }
+    }
+
+    // ---- hrtick ------------------------------------------------------------------------------------------------
+
+    #[inline]
+    pub(crate) fn hrtick_enabled_fair(&self) -> bool {
+        self.profile.features.has(Feature::HRTICK)
+    }
+
+    fn hrtick_start_fair(&mut self, cpu: CpuId, task: TaskId) {
+        let cfs = self.rqs[cpu].cfs;
+        if self.cfs_rqs[cfs].h_nr_queued <= 1 {
+            return;
+        }
+        let se = self.tasks[task].se;
+        let slice = (self.fair.hrtick_slice)(self, se);
+        let ran = self.ses[se].sum_exec_runtime - self.ses[se].prev_sum_exec_runtime;
+        let left = slice.wrapping_sub(ran) as i64;
+        if left < 0 {
+            if self.rqs[cpu].curr == task {
+                self.resched_curr(cpu);
+            }
+            return;
+        }
+        // Below 10 µs the timer would cost more than it brings.
+        let expires = self.now + (left as u64).max(10_000);
+        self.effects.push(crate::effects::Effect::StartHrtick { cpu, expires });
+    }
+
+    /// The number of runnable tasks changed: the slice may end earlier or later.
+    #[inline]
+    pub(crate) fn hrtick_update(&mut self, cpu: CpuId) {
+        if !self.hrtick_enabled_fair() {
+            return;
+        }
+        let curr = self.rqs[cpu].curr;
+        if self.tasks[curr].class != Class::Fair {
+            return;
+        }
+        let cfs_rq = self.task_cfs_rq(curr);
+        if !self.fair.hrtick_by_nr_latency
+            || u64::from(self.cfs_rqs[cfs_rq].nr_queued) < self.profile.sched_nr_latency()
+        {
+            self.hrtick_start_fair(cpu, curr);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The fair class of a release: the functions in which releases differ, chosen once when a scheduler is built.
+
+use crate::entity::SchedEntity;
+use crate::sched::Sched;
+use crate::domain::DomainProfile;
+use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
+
+/// One release's functions. Names are the kernel's; see `cfs` (6.1) and `eevdf` (6.12).
+#[derive(Debug)]
+pub(crate) struct FairClass {
+    pub(crate) update_curr: fn(&mut Sched, CfsRqId),
+    pub(crate) enqueue_entity: fn(&mut Sched, CfsRqId, SeId, u32),
+    /// False: the dequeue is delayed.
+    pub(crate) dequeue_entity: fn(&mut Sched, CfsRqId, SeId, u32) -> bool,
+    pub(crate) enqueue_task: fn(&mut Sched, CpuId, TaskId, u32),
+    /// False: the dequeue is delayed.
+    pub(crate) dequeue_task: fn(&mut Sched, CpuId, TaskId, u32) -> bool,
+    pub(crate) set_next_entity: fn(&mut Sched, CfsRqId, SeId),
+    pub(crate) put_prev_entity: fn(&mut Sched, CfsRqId, SeId),
+    /// None: no fair task can run. The pick is made the running task and `prev` put away when they differ;
+    /// `prev` is none if it was put away before. With `newidle`, a CPU without fair tasks tries to pull some.
+    pub(crate) pick_next_task: fn(&mut Sched, CpuId, TaskId, bool) -> Option<TaskId>,
+    pub(crate) wakeup_preempt: fn(&mut Sched, CpuId, TaskId, u32),
+    pub(crate) entity_tick: fn(&mut Sched, CfsRqId, SeId, bool),
+    pub(crate) reweight_entity: fn(&mut Sched, CfsRqId, SeId, u64),
+    pub(crate) yield_task: fn(&mut Sched, CpuId),
+    pub(crate) task_fork: fn(&mut Sched, CpuId, TaskId, TaskId),
+    pub(crate) migrate_task_rq: fn(&mut Sched, TaskId),
+    pub(crate) detach_task: fn(&mut Sched, TaskId),
+    pub(crate) attach_task: fn(&mut Sched, TaskId),
+    /// Slice still to run before the hrtick; None: arm none.
+    pub(crate) hrtick_slice: fn(&mut Sched, SeId) -> u64,
+    pub(crate) update_tg_load_avg: fn(&mut Sched, CfsRqId),
+    pub(crate) update_cfs_group: fn(&mut Sched, SeId, CfsRqId),
+    pub(crate) distribute_cfs_runtime: fn(&mut Sched, GroupId, CpuId) -> bool,
+    pub(crate) util_est_update: fn(&mut Sched, CpuId, TaskId, bool),
+    pub(crate) util_init_weight: fn(&SchedEntity) -> u64,
+    /// A queue with a contribution to its group's load is not yet decayed.
+    pub(crate) decayed_needs_no_contrib: bool,
+    /// A queue counts as waiting from its throttling on, even with nothing queued.
+    pub(crate) throttled_clock_without_tasks: bool,
+    /// Wakeup placement prefers CPUs of the same cluster.
+    pub(crate) cluster_aware: bool,
+    /// schedule() of an idle CPU with nothing queued returns at once.
+    pub(crate) idle_shortcut: bool,
+    /// `wake_avg_idle` is kept, for SIS_PROP.
+    pub(crate) keeps_wake_avg_idle: bool,
+    /// A clock that schedule() was told not to read stands still during the pick, too.
+    pub(crate) clock_skip_lasts: bool,
+    /// A sleeper is off its queue by its own word before the class has taken it off.
+    pub(crate) block_clears_on_rq_first: bool,
+    /// Waking a task that runs right now still asks for preemption.
+    pub(crate) preempts_by_running: bool,
+    /// sched_setattr() sets slices of fair tasks.
+    pub(crate) has_slices: bool,
+    /// Phase of a new group's period timer.
+    pub(crate) period_phase: fn(&mut Sched) -> Nanos,
+    /// How scheduling domains are built.
+    pub(crate) domains: &'static DomainProfile,
+    /// Domains rebuilt for a leaving CPU still count it as online.
+    pub(crate) domains_count_leaving_cpu: bool,
+    /// When other classes may run, `prev` is put away before any class is asked.
+    pub(crate) put_prev_before_pick: bool,
+    /// The hrtick is armed only below this many entities.
+    pub(crate) hrtick_by_nr_latency: bool,
+}

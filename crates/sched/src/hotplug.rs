@@ -1,0 +1,121 @@
+//! CPUs going offline and coming back.
+//!
+//! Model. A CPU that leaves takes no new tasks; its limits are lifted, its queued tasks are moved, and the running one
+//!        is asked away by the stopper. Domains are built anew.
+//! Source. kernel/sched/core.c `sched_cpu_deactivate`, `sched_cpu_activate`, `balance_push`; fair.c `rq_offline_fair`,
+//!         `unthrottle_offline_cfs_rqs`, `clear_tg_offline_cfs_rqs` @ 6.1, 6.12.
+//! Deviations. The steps of hotplug that take time in the kernel happen at once.
+
+use crate::domain::{BalanceClock, BootCapacity, DomainInput, Domains};
+use crate::effects::Effect;
+use crate::sched::Sched;
+use crate::task::{OnRq, TaskState};
+use crate::units::{CpuId, GroupId, Nanos, TaskId};
+use alloc::vec::Vec;
+
+/// Nodes further away than this are no place for waking tasks (the kernel's default RECLAIM_DISTANCE).
+const NODE_RECLAIM_DISTANCE: u32 = 30;
+
+/// The last CPU cannot leave, and a CPU can leave or come only once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HotplugError;
+
+impl Sched {
+    /// Takes a CPU offline. What runs there is moved when the caller carries out the `StopMigrate` it asks for.
+    ///
+    /// # Errors
+    /// If the CPU is the last one or already offline.
+    pub fn cpu_down(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
+        self.set_time(now);
+        if !self.active.test(cpu) || self.active.weight() == 1 {
+            return Err(HotplugError);
+        }
+        self.nohz_balance_exit_idle(cpu);
+        let was = self.active.clone();
+        self.active.clear(cpu);
+        self.update_rq_clock(cpu);
+        self.rq_offline(cpu);
+        let online = if self.fair.domains_count_leaving_cpu { was } else { self.active.clone() };
+        self.rebuild_domains(&online);
+        self.push_tasks_away(cpu);
+        Ok(())
+    }
+
+    /// Brings a CPU back.
+    ///
+    /// # Errors
+    /// If it is online.
+    pub fn cpu_up(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
+        self.set_time(now);
+        if self.active.test(cpu) {
+            return Err(HotplugError);
+        }
+        self.active.set(cpu);
+        let online = self.active.clone();
+        self.rebuild_domains(&online);
+        self.update_rq_clock(cpu);
+        self.rqs[cpu].online = true;
+        for group in self.groups.ids() {
+            let limited = self.groups[group].bandwidth.quota != crate::group::RUNTIME_INF;
+            let cfs_rq = self.groups[group].cfs_rq[cpu.idx()];
+            self.cfs_rqs[cfs_rq].runtime_enabled = limited;
+        }
+        self.rq_online_rt(cpu);
+        Ok(())
+    }
+
+    fn rebuild_domains(&mut self, online: &crate::cpumask::CpuMask) {
+        let boot = BalanceClock::boot(self.profile.hz, online.weight());
+        let input = DomainInput {
+            topology: &self.topology,
+            profile: self.fair.domains,
+            online,
+            active: &self.active,
+            node_reclaim_distance: NODE_RECLAIM_DISTANCE,
+            clock: BalanceClock { jiffies: self.jiffies, ..boot },
+        };
+        self.domains = Domains::build(&input, &mut BootCapacity::new(&self.topology));
+        self.domains_rebuilt();
+    }
+
+    fn rq_offline(&mut self, cpu: CpuId) {
+        self.rq_offline_rt(cpu);
+        for group in self.groups.ids() {
+            let cfs_rq = self.groups[group].cfs_rq[cpu.idx()];
+            if self.cfs_rqs[cfs_rq].runtime_enabled {
+                // Its tasks must be able to leave: they run on what is left, unlimited.
+                self.cfs_rqs[cfs_rq].runtime_remaining = 1;
+                self.cfs_rqs[cfs_rq].runtime_enabled = false;
+                if self.cfs_rqs[cfs_rq].throttled {
+                    self.unthrottle_cfs_rq(cfs_rq);
+                }
+            }
+            if group != GroupId::ROOT && self.fair.decayed_needs_no_contrib {
+                let contrib = core::mem::take(&mut self.cfs_rqs[cfs_rq].tg_load_avg_contrib);
+                self.cfs_rqs[cfs_rq].last_update_tg_load_avg = self.now;
+                self.groups[group].load_avg -= contrib as i64;
+            }
+        }
+        self.rqs[cpu].online = false;
+    }
+
+    fn push_tasks_away(&mut self, cpu: CpuId) {
+        let here: Vec<TaskId> = self
+            .tasks
+            .ids()
+            .filter(|&t| self.tasks[t].cpu == cpu && !self.tasks[t].is_per_cpu_kthread && t != self.rqs[cpu].idle)
+            .collect();
+        for task in here {
+            let t = &self.tasks[task];
+            if t.on_rq != OnRq::Queued || t.state == TaskState::Dead {
+                continue;
+            }
+            let dest = self.select_fallback_rq(task);
+            if self.tasks[task].on_cpu {
+                self.effects.push(Effect::StopMigrate { cpu, task, dest });
+            } else {
+                self.move_queued_task(task, dest);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The Linux fair scheduler as a pure library.
+//!
+//! Model. One [`Sched`] is the scheduling state of one kernel. Its methods are the events a kernel's scheduler sees
+//!        (a wakeup, a tick, a switch, a change of attributes); each is told the time and the CPU it happens on, changes the
+//!        state, and leaves [`Effect`]s: what the surroundings must do (send an interrupt, arm a timer) and what
+//!        they may want to know (a task was woken, migrated).
+//! Invariants. No clock, no I/O, no thread, no randomness but a seeded generator, no hash order, no floats: equal calls
+//!        give equal states on any machine.
+//! Units. ns for time, 1/1024 for capacity and utilisation.
+//! Source. Linux 6.1.192 (CFS) and 6.12.117 (EEVDF), kernel/sched/; each module names its functions.
+//! Not here. What running code does (see `workload`), what things cost (see `machine`), when calls happen (see `sim`).
+#![no_std]
+extern crate alloc;
+
+pub mod attributes;
+pub mod balance;
+pub mod cfs_rq;
+pub mod cgroup;
+pub mod cpumask;
+pub mod domain;
+pub mod effects;
+pub mod entity;
+pub mod features;
+pub mod flags;
+pub mod group;
+pub mod nohz;
+pub mod pelt;
+pub mod profile;
+pub mod rq;
+pub mod rt;
+pub mod rt_rq;
+pub mod search_stats;
+pub mod table;
+pub mod task;
+pub mod timeline;
+pub mod topology;
+pub mod units;
+
+mod bandwidth;
+mod cfs;
+mod core;
+mod eevdf;
+mod fair;
+mod fair_class;
+mod fork;
+mod hotplug;
+mod leaf;
+mod load;
+mod sched;
+mod schedule;
+mod ttwu;
+mod wakeup;
+
+pub use attributes::{InvalidAttr, NoCpu, SchedAttr};
+pub use cgroup::{BandwidthLimit, GroupError};
+pub use cpumask::CpuMask;
+pub use effects::Effect;
+pub use features::{FEATURES, Feature, Features};
+pub use hotplug::HotplugError;
+pub use profile::{KernelProfile, Preempt, Release, TUNABLES, TunableError};
+pub use sched::Sched;
+pub use schedule::Switch;
+pub use task::{Policy, TaskState};
+pub use topology::{CpuPlace, Topology};
+pub use units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};

@@ -1,0 +1,567 @@
+//! Load averages of fair entities and queues, and how changes travel up the group tree.
+//!
+//! Model.      An entity's average is attached to its queue's when it joins and detached when it leaves for another
+//!             CPU or group; while it sleeps it stays and decays there. A group's entity mirrors its queue: changes
+//!             below are propagated one level at each update (`propagate`, `prop_runnable_sum`).
+//! Invariants. Sums never fall below what their averages need (`load_avg · PELT_MIN_DIVIDER` and so on).
+//! Units.      See `pelt`.
+//! Source.     kernel/sched/fair.c from `enqueue_load_avg` to `remove_entity_load_avg`,
+//!             `update_cfs_rq_h_load`, `task_h_load` @ 6.1, 6.12.
+
+use crate::entity::scale_load_down;
+use crate::features::Feature;
+use crate::pelt::{PELT_MIN_DIVIDER, UTIL_AVG_UNCHANGED};
+use crate::sched::Sched;
+use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
+
+/// Also tell the group how much this CPU contributes.
+pub(crate) const UPDATE_TG: u32 = 0x1;
+/// Do not age the entity first.
+pub(crate) const SKIP_AGE_LOAD: u32 = 0x2;
+/// Attach the entity if it is not.
+pub(crate) const DO_ATTACH: u32 = 0x4;
+/// Detach the entity: it migrates.
+pub(crate) const DO_DETACH: u32 = 0x8;
+
+/// `*value += delta`, not below 0 when delta is negative; the kernel's `add_positive`.
+///
+/// A wrap-around of a 64-bit sum counts as negative only if the result grew, as there.
+#[inline]
+fn add_positive(value: &mut u64, delta: i64) {
+    let res = value.wrapping_add(delta as u64);
+    *value = if delta < 0 && res > *value { 0 } else { res };
+}
+
+#[inline]
+fn add_positive_u32(value: &mut u32, delta: i64) {
+    // The kernel's macro adds in the type of the target, 32 bits, and compares the sign of the addend.
+    let res = value.wrapping_add(delta as u32);
+    *value = if delta < 0 && res > *value { 0 } else { res };
+}
+
+/// `*value -= sub`, not below 0; the kernel's `sub_positive`.
+#[inline]
+fn sub_positive(value: &mut u64, sub: u64) {
+    *value = value.saturating_sub(sub);
+}
+
+#[inline]
+fn sub_positive_u32(value: &mut u32, sub: u32) {
+    *value = value.saturating_sub(sub);
+}
+
+/// The least a sum may be for its average; computed in 32 bits as `max_t(u32, …)` does.
+#[inline]
+fn at_least_u32(sum: u64, avg: u64) -> u64 {
+    u64::from((sum as u32).max(avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32))
+}
+
+impl Sched {
+    // ---- an entity on its queue --------------------------------------------------------------------------------
+
+    /// What PELT counts as runnable for an entity: 1 for a task, the tasks below for a group.
+    #[inline]
+    fn se_runnable(&self, se: SeId) -> u64 {
+        let entity = &self.ses[se];
+        if entity.sched_delayed {
+            0
+        } else if entity.is_task() {
+            u64::from(entity.on_rq)
+        } else {
+            entity.runnable_weight
+        }
+    }
+
+    /// Brings a group entity's runnable weight up to date.
+    #[inline]
+    pub(crate) fn se_update_runnable(&mut self, se: SeId) {
+        let my_q = self.ses[se].my_q;
+        if my_q.is_some() {
+            let cfs = &self.cfs_rqs[my_q];
+            self.ses[se].runnable_weight = u64::from(cfs.h_nr_queued - cfs.h_nr_delayed);
+        }
+    }
+
+    /// Decays an entity that is not queued up to `now`.
+    pub(crate) fn update_load_avg_blocked_se(&mut self, now: u64, se: SeId) -> bool {
+        let entity = &mut self.ses[se];
+        let weight = entity.weight();
+        let decayed = entity.avg.update_sum(now, 0, 0, false);
+        if decayed {
+            entity.avg.update_avg(weight);
+        }
+        decayed
+    }
+
+    fn update_load_avg_se(&mut self, now: u64, cfs_rq: CfsRqId, se: SeId) -> bool {
+        let runnable = self.se_runnable(se);
+        let running = self.cfs_rqs[cfs_rq].curr == se;
+        let util_est = self.profile.features.has(Feature::UTIL_EST);
+        let entity = &mut self.ses[se];
+        let weight = entity.weight();
+        let decayed = entity.avg.update_sum(now, u64::from(entity.on_rq), runnable, running);
+        if decayed {
+            entity.avg.update_avg(weight);
+            if util_est {
+                entity.avg.util_est &= !UTIL_AVG_UNCHANGED;
+            }
+        }
+        decayed
+    }
+
+    fn update_load_avg_cfs_rq(&mut self, now: u64, cfs_rq: CfsRqId) -> bool {
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let load = scale_load_down(cfs.load.weight);
+        let runnable = u64::from(cfs.h_nr_queued - cfs.h_nr_delayed);
+        let running = cfs.curr.is_some();
+        let decayed = cfs.avg.update_sum(now, load, runnable, running);
+        if decayed {
+            cfs.avg.update_avg(1);
+        }
+        decayed
+    }
+
+    #[inline]
+    pub(crate) fn enqueue_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let entity = &self.ses[se];
+        let (avg, sum) = (entity.avg.load_avg, entity.weight().wrapping_mul(entity.avg.load_sum));
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.avg.load_avg = cfs.avg.load_avg.wrapping_add(avg);
+        cfs.avg.load_sum = cfs.avg.load_sum.wrapping_add(sum);
+    }
+
+    #[inline]
+    pub(crate) fn dequeue_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let entity = &self.ses[se];
+        let (avg, sum) = (entity.avg.load_avg, entity.weight().wrapping_mul(entity.avg.load_sum));
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        sub_positive(&mut cfs.avg.load_avg, avg);
+        sub_positive(&mut cfs.avg.load_sum, sum);
+        cfs.avg.load_sum = at_least_u32(cfs.avg.load_sum, cfs.avg.load_avg);
+    }
+
+    /// Joins an entity's averages to its queue's.
+    pub(crate) fn attach_entity_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let to = self.cfs_rqs[cfs_rq].avg;
+        let divider = u64::from(to.divider());
+        let entity = &mut self.ses[se];
+        let weight = entity.weight();
+        entity.avg.last_update_time = to.last_update_time;
+        entity.avg.period_contrib = to.period_contrib;
+        entity.avg.util_sum = entity.avg.util_avg.wrapping_mul(divider) as u32;
+        entity.avg.runnable_sum = entity.avg.runnable_avg.wrapping_mul(divider);
+        entity.avg.load_sum = entity.avg.load_avg.wrapping_mul(divider);
+        entity.avg.load_sum =
+            if weight < entity.avg.load_sum { entity.avg.load_sum / weight } else { 1 };
+        let avg = entity.avg;
+        self.enqueue_load_avg(cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.avg.util_avg = cfs.avg.util_avg.wrapping_add(avg.util_avg);
+        cfs.avg.util_sum = cfs.avg.util_sum.wrapping_add(avg.util_sum);
+        cfs.avg.runnable_avg = cfs.avg.runnable_avg.wrapping_add(avg.runnable_avg);
+        cfs.avg.runnable_sum = cfs.avg.runnable_sum.wrapping_add(avg.runnable_sum);
+        self.add_tg_cfs_propagate(cfs_rq, avg.load_sum as i64);
+    }
+
+    /// Takes an entity's averages out of its queue's.
+    pub(crate) fn detach_entity_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.dequeue_load_avg(cfs_rq, se);
+        let avg = self.ses[se].avg;
+        let cfs = &mut self.cfs_rqs[cfs_rq].avg;
+        sub_positive(&mut cfs.util_avg, avg.util_avg);
+        sub_positive_u32(&mut cfs.util_sum, avg.util_sum);
+        cfs.util_sum = cfs.util_sum.max(cfs.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+        sub_positive(&mut cfs.runnable_avg, avg.runnable_avg);
+        sub_positive(&mut cfs.runnable_sum, avg.runnable_sum);
+        cfs.runnable_sum = at_least_u32(cfs.runnable_sum, cfs.runnable_avg);
+        self.add_tg_cfs_propagate(cfs_rq, (avg.load_sum as i64).wrapping_neg());
+    }
+
+    /// Brings an entity and its queue up to date; see the flags.
+    #[inline]
+    pub(crate) fn update_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
+        let now = self.cfs_rq_clock_pelt(cfs_rq);
+        let attached = self.ses[se].avg.last_update_time != 0;
+        if attached && flags & SKIP_AGE_LOAD == 0 {
+            self.update_load_avg_se(now, cfs_rq, se);
+        }
+        let mut decayed = self.update_cfs_rq_load_avg(now, cfs_rq);
+        decayed |= self.propagate_entity_load_avg(se);
+        if !attached && flags & DO_ATTACH != 0 {
+            self.attach_entity_load_avg(cfs_rq, se);
+            self.update_tg_load_avg(cfs_rq);
+        } else if flags & DO_DETACH != 0 {
+            self.detach_entity_load_avg(cfs_rq, se);
+            self.update_tg_load_avg(cfs_rq);
+        } else if decayed && flags & UPDATE_TG != 0 {
+            self.update_tg_load_avg(cfs_rq);
+        }
+    }
+
+    /// Brings a queue's averages to `now`, first taking off what left while asleep; true if they changed.
+    pub(crate) fn update_cfs_rq_load_avg(&mut self, now: u64, cfs_rq: CfsRqId) -> bool {
+        let mut decayed = false;
+        if self.cfs_rqs[cfs_rq].removed.nr != 0 {
+            let cfs = &mut self.cfs_rqs[cfs_rq];
+            let divider = u64::from(cfs.avg.divider());
+            let removed = core::mem::take(&mut cfs.removed);
+            let sa = &mut cfs.avg;
+            sub_positive(&mut sa.load_avg, removed.load_avg);
+            sub_positive(&mut sa.load_sum, removed.load_avg.wrapping_mul(divider));
+            sa.load_sum = at_least_u32(sa.load_sum, sa.load_avg);
+            sub_positive(&mut sa.util_avg, removed.util_avg);
+            sub_positive_u32(&mut sa.util_sum, removed.util_avg.wrapping_mul(divider) as u32);
+            sa.util_sum = sa.util_sum.max(sa.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+            sub_positive(&mut sa.runnable_avg, removed.runnable_avg);
+            sub_positive(&mut sa.runnable_sum, removed.runnable_avg.wrapping_mul(divider));
+            sa.runnable_sum = at_least_u32(sa.runnable_sum, sa.runnable_avg);
+            // The removed runnable part stands for the load that went, as a group's entity counts it.
+            let gone = (removed.runnable_avg.wrapping_mul(divider) as i64).wrapping_neg() >> 10;
+            self.add_tg_cfs_propagate(cfs_rq, gone);
+            decayed = true;
+        }
+        decayed | self.update_load_avg_cfs_rq(now, cfs_rq)
+    }
+
+    /// Decays a sleeping entity as far as its queue has been decayed.
+    pub(crate) fn sync_entity_load_avg(&mut self, se: SeId) {
+        let last = self.cfs_rqs[self.ses[se].cfs_rq].avg.last_update_time;
+        self.update_load_avg_blocked_se(last, se);
+    }
+
+    /// A sleeping entity leaves: its queue takes it off at its next update.
+    pub(crate) fn remove_entity_load_avg(&mut self, se: SeId) {
+        self.sync_entity_load_avg(se);
+        let avg = self.ses[se].avg;
+        let removed = &mut self.cfs_rqs[self.ses[se].cfs_rq].removed;
+        removed.nr += 1;
+        removed.util_avg += avg.util_avg;
+        removed.load_avg += avg.load_avg;
+        removed.runnable_avg += avg.runnable_avg;
+    }
+
+    /// A sleeper leaves an idle CPU: decay it by the idle time its queue has not seen yet.
+    pub(crate) fn migrate_se_pelt_lag(&mut self, se: SeId) {
+        if self.ses[se].avg.is_decayed() {
+            return;
+        }
+        let cfs = &self.cfs_rqs[self.ses[se].cfs_rq];
+        let cpu = cfs.cpu;
+        if !self.is_idle(cpu) || cfs.throttled_pelt_idle == u64::MAX {
+            return;
+        }
+        let last = cfs.avg.last_update_time;
+        let rq = &self.rqs[cpu];
+        let mut now = rq.clock_pelt_idle.wrapping_sub(cfs.throttled_pelt_idle);
+        if now < last {
+            now = last;
+        } else {
+            now = now.wrapping_add(self.now.wrapping_sub(rq.clock_idle));
+        }
+        self.update_load_avg_blocked_se(now, se);
+    }
+
+    /// The entity's queue changes: age it by the old one and give it the new one's time.
+    pub(crate) fn set_task_rq_fair(&mut self, se: SeId, next: CfsRqId) {
+        let prev = self.ses[se].cfs_rq;
+        if !self.profile.features.has(Feature::ATTACH_AGE_LOAD)
+            || self.ses[se].avg.last_update_time == 0
+            || prev.is_none()
+        {
+            return;
+        }
+        let p_last = self.cfs_rqs[prev].avg.last_update_time;
+        let n_last = self.cfs_rqs[next].avg.last_update_time;
+        self.update_load_avg_blocked_se(p_last, se);
+        self.ses[se].avg.last_update_time = n_last;
+    }
+
+    // ---- groups ------------------------------------------------------------------------------------------------
+
+    #[inline]
+    fn add_tg_cfs_propagate(&mut self, cfs_rq: CfsRqId, runnable_sum: i64) {
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.propagate = true;
+        cfs.prop_runnable_sum = cfs.prop_runnable_sum.wrapping_add(runnable_sum);
+    }
+
+    /// Tells the group what this CPU contributes, if it changed by more than 1/64.
+    pub(crate) fn update_tg_load_avg(&mut self, cfs_rq: CfsRqId) {
+        let tg = self.cfs_rqs[cfs_rq].tg;
+        if tg != GroupId::ROOT {
+            (self.fair.update_tg_load_avg)(self, cfs_rq);
+        }
+    }
+
+    /// The update itself; true if the group was told.
+    pub(crate) fn contribute_tg_load_avg(&mut self, cfs_rq: CfsRqId) -> bool {
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let delta = cfs.avg.load_avg.wrapping_sub(cfs.tg_load_avg_contrib) as i64;
+        if delta.unsigned_abs() <= cfs.tg_load_avg_contrib / 64 {
+            return false;
+        }
+        cfs.tg_load_avg_contrib = cfs.avg.load_avg;
+        let tg = cfs.tg;
+        self.groups[tg].load_avg += delta;
+        true
+    }
+
+    /// Passes a change of a group's queue on to the group's entity and the queue that it is on.
+    fn propagate_entity_load_avg(&mut self, se: SeId) -> bool {
+        let gcfs_rq = self.ses[se].my_q;
+        if gcfs_rq.is_none() || !self.cfs_rqs[gcfs_rq].propagate {
+            return false;
+        }
+        self.cfs_rqs[gcfs_rq].propagate = false;
+        let cfs_rq = self.ses[se].cfs_rq;
+        let sum = self.cfs_rqs[gcfs_rq].prop_runnable_sum;
+        self.add_tg_cfs_propagate(cfs_rq, sum);
+        self.update_tg_cfs_util(cfs_rq, se, gcfs_rq);
+        self.update_tg_cfs_runnable(cfs_rq, se, gcfs_rq);
+        self.update_tg_cfs_load(cfs_rq, se, gcfs_rq);
+        true
+    }
+
+    fn update_tg_cfs_util(&mut self, cfs_rq: CfsRqId, se: SeId, gcfs_rq: CfsRqId) {
+        let util_avg = self.cfs_rqs[gcfs_rq].avg.util_avg;
+        let delta_avg = util_avg.wrapping_sub(self.ses[se].avg.util_avg) as i64;
+        if delta_avg == 0 {
+            return;
+        }
+        let to = &mut self.cfs_rqs[cfs_rq].avg;
+        let avg = &mut self.ses[se].avg;
+        avg.util_avg = util_avg;
+        let new_sum = util_avg.wrapping_mul(u64::from(to.divider())) as u32;
+        let delta_sum = i64::from(new_sum) - i64::from(avg.util_sum);
+        avg.util_sum = new_sum;
+        add_positive(&mut to.util_avg, delta_avg);
+        add_positive_u32(&mut to.util_sum, delta_sum);
+        to.util_sum = to.util_sum.max(to.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+    }
+
+    fn update_tg_cfs_runnable(&mut self, cfs_rq: CfsRqId, se: SeId, gcfs_rq: CfsRqId) {
+        let runnable_avg = self.cfs_rqs[gcfs_rq].avg.runnable_avg;
+        let delta_avg = runnable_avg.wrapping_sub(self.ses[se].avg.runnable_avg) as i64;
+        if delta_avg == 0 {
+            return;
+        }
+        let to = &mut self.cfs_rqs[cfs_rq].avg;
+        let avg = &mut self.ses[se].avg;
+        avg.runnable_avg = runnable_avg;
+        let new_sum = runnable_avg.wrapping_mul(u64::from(to.divider()));
+        let delta_sum = (new_sum as i64).wrapping_sub(avg.runnable_sum as i64);
+        avg.runnable_sum = new_sum;
+        add_positive(&mut to.runnable_avg, delta_avg);
+        add_positive(&mut to.runnable_sum, delta_sum);
+        to.runnable_sum = at_least_u32(to.runnable_sum, to.runnable_avg);
+    }
+
+    /// The group entity's load from its queue's: a queue is runnable for as long as any of its tasks is, which a
+    /// sum over tasks overestimates (capped at the divider) and a removal can only estimate from what is left.
+    fn update_tg_cfs_load(&mut self, cfs_rq: CfsRqId, se: SeId, gcfs_rq: CfsRqId) {
+        let mut runnable_sum = core::mem::take(&mut self.cfs_rqs[gcfs_rq].prop_runnable_sum);
+        if runnable_sum == 0 {
+            return;
+        }
+        let g = &self.cfs_rqs[gcfs_rq];
+        let divider = self.cfs_rqs[cfs_rq].avg.divider();
+        let avg = &self.ses[se].avg;
+        if runnable_sum >= 0 {
+            runnable_sum = runnable_sum.wrapping_add(avg.load_sum as i64).min(i64::from(divider));
+        } else {
+            let weight = scale_load_down(g.load.weight);
+            let load_sum = if weight != 0 { g.avg.load_sum / weight } else { 0 };
+            runnable_sum = avg.load_sum.min(load_sum) as i64;
+        }
+        let running_sum = i64::from(avg.util_sum >> 10);
+        runnable_sum = runnable_sum.max(running_sum);
+        let weight = self.ses[se].weight();
+        let load_sum = weight.wrapping_mul(runnable_sum as u64);
+        let load_avg = load_sum / u64::from(divider);
+        let delta_avg = load_avg.wrapping_sub(avg.load_avg) as i64;
+        if delta_avg == 0 {
+            return;
+        }
+        let delta_sum = (load_sum as i64).wrapping_sub((weight as i64).wrapping_mul(avg.load_sum as i64));
+        let avg = &mut self.ses[se].avg;
+        avg.load_sum = runnable_sum as u64;
+        avg.load_avg = load_avg;
+        let to = &mut self.cfs_rqs[cfs_rq].avg;
+        add_positive(&mut to.load_avg, delta_avg);
+        add_positive(&mut to.load_sum, delta_sum);
+        to.load_sum = at_least_u32(to.load_sum, to.load_avg);
+    }
+
+    /// The weight of a group's entity on one CPU: the group's shares times this CPU's part of the group's load.
+    ///
+    /// ```text
+    ///              shares · load_here
+    ///   weight = ------------------------       load_here = max(weight queued now, average load)
+    ///            Σ contributions, this CPU's
+    ///            replaced by load_here
+    /// ```
+    pub(crate) fn calc_group_shares(&self, cfs_rq: CfsRqId) -> u64 {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let tg = &self.groups[cfs.tg];
+        let tg_shares = tg.shares as i64;
+        let load = scale_load_down(cfs.load.weight).max(cfs.avg.load_avg) as i64;
+        let tg_weight = tg.load_avg - cfs.tg_load_avg_contrib as i64 + load;
+        let mut shares = tg_shares.wrapping_mul(load);
+        if tg_weight != 0 {
+            shares /= tg_weight;
+        }
+        shares.clamp(crate::group::MIN_SHARES as i64, tg_shares.max(crate::group::MIN_SHARES as i64)) as u64
+    }
+
+    /// Gives a group's entity the weight it should have.
+    #[inline]
+    pub(crate) fn update_cfs_group(&mut self, se: SeId) {
+        let gcfs_rq = self.ses[se].my_q;
+        if gcfs_rq.is_some() {
+            (self.fair.update_cfs_group)(self, se, gcfs_rq);
+        }
+    }
+
+    /// True when nothing of the queue's past is left and nothing hangs below it.
+    pub(crate) fn cfs_rq_is_decayed(&self, cfs_rq: CfsRqId) -> bool {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        cfs.load.weight == 0
+            && cfs.avg.is_decayed()
+            && !self.child_cfs_rq_on_list(cfs_rq)
+            && (!self.fair.decayed_needs_no_contrib || cfs.tg_load_avg_contrib == 0)
+    }
+
+    /// A group's entity with nothing left need not be visited.
+    fn skip_blocked_update(&self, se: SeId) -> bool {
+        let entity = &self.ses[se];
+        entity.avg.load_avg == 0 && entity.avg.util_avg == 0 && !self.cfs_rqs[entity.my_q].propagate
+    }
+
+    /// Decays the load of everything that sleeps on a CPU.
+    pub(crate) fn update_blocked_averages(&mut self, cpu: CpuId) {
+        self.rqs[cpu].last_blocked_load_update_tick = self.jiffies;
+        self.update_rq_clock(cpu);
+        let now = self.rq_clock_pelt(cpu);
+        let rt_runs = self.tasks[self.rqs[cpu].curr].class == crate::task::Class::Rt;
+        self.rqs[cpu].avg_rt.update(now, rt_runs);
+        let mut done = self.rqs[cpu].avg_rt.util_avg == 0 && self.rqs[cpu].avg_irq.util_avg == 0;
+        let mut cfs_rq = self.rqs[cpu].leaf_first;
+        while cfs_rq.is_some() {
+            // The visited queue may leave the list.
+            let next = self.cfs_rqs[cfs_rq].leaf_next;
+            let now = self.cfs_rq_clock_pelt(cfs_rq);
+            if self.update_cfs_rq_load_avg(now, cfs_rq) {
+                self.update_tg_load_avg(cfs_rq);
+                if self.cfs_rqs[cfs_rq].nr_queued == 0 {
+                    self.update_idle_cfs_rq_clock_pelt(cfs_rq);
+                }
+            }
+            let se = self.cfs_rqs[cfs_rq].se;
+            if se.is_some() && !self.skip_blocked_update(se) {
+                self.update_load_avg(self.ses[se].cfs_rq, se, UPDATE_TG);
+            }
+            if self.cfs_rq_is_decayed(cfs_rq) {
+                self.list_del_leaf_cfs_rq(cfs_rq);
+            }
+            let avg = &self.cfs_rqs[cfs_rq].avg;
+            if avg.load_avg != 0 || avg.util_avg != 0 {
+                done = false;
+            }
+            cfs_rq = next;
+        }
+        if done {
+            self.rqs[cpu].has_blocked_load = false;
+        }
+    }
+
+    // ---- load as seen from the root ------------------------------------------------------------------------
+
+    fn update_cfs_rq_h_load(&mut self, cfs_rq: CfsRqId) {
+        let now = self.jiffies;
+        if self.cfs_rqs[cfs_rq].last_h_load_update == now {
+            return;
+        }
+        self.cfs_rqs[cfs_rq].h_load_next = SeId::NONE;
+        let mut at = cfs_rq;
+        let mut se = self.cfs_rqs[at].se;
+        while se.is_some() {
+            at = self.ses[se].cfs_rq;
+            self.cfs_rqs[at].h_load_next = se;
+            if self.cfs_rqs[at].last_h_load_update == now {
+                break;
+            }
+            se = self.ses[se].parent;
+        }
+        if se.is_none() {
+            let cfs = &mut self.cfs_rqs[at];
+            cfs.h_load = cfs.avg.load_avg;
+            cfs.last_h_load_update = now;
+        }
+        loop {
+            let se = self.cfs_rqs[at].h_load_next;
+            if se.is_none() {
+                return;
+            }
+            let cfs = &self.cfs_rqs[at];
+            let load = cfs.h_load.wrapping_mul(self.ses[se].avg.load_avg) / (cfs.avg.load_avg + 1);
+            at = self.ses[se].my_q;
+            self.cfs_rqs[at].h_load = load;
+            self.cfs_rqs[at].last_h_load_update = now;
+        }
+    }
+
+    /// A task's load scaled by its groups' weights down from the root.
+    pub(crate) fn task_h_load(&mut self, task: TaskId) -> u64 {
+        let se = self.tasks[task].se;
+        let cfs_rq = self.ses[se].cfs_rq;
+        self.update_cfs_rq_h_load(cfs_rq);
+        let cfs = &self.cfs_rqs[cfs_rq];
+        self.ses[se].avg.load_avg.wrapping_mul(cfs.h_load) / (cfs.avg.load_avg + 1)
+    }
+
+    // ---- joining and leaving a queue's averages without being enqueued -----------------------------------------
+
+    /// Passes a change of averages up the tree.
+    pub(crate) fn propagate_entity_cfs_rq(&mut self, se: SeId) {
+        let mut cfs_rq = self.ses[se].cfs_rq;
+        if self.cfs_rq_throttled(cfs_rq) {
+            return;
+        }
+        if !self.throttled_hierarchy(cfs_rq) {
+            self.list_add_leaf_cfs_rq(cfs_rq);
+        }
+        let mut se = self.ses[se].parent;
+        while se.is_some() {
+            cfs_rq = self.ses[se].cfs_rq;
+            self.update_load_avg(cfs_rq, se, UPDATE_TG);
+            if self.cfs_rq_throttled(cfs_rq) {
+                break;
+            }
+            if !self.throttled_hierarchy(cfs_rq) {
+                self.list_add_leaf_cfs_rq(cfs_rq);
+            }
+            se = self.ses[se].parent;
+        }
+    }
+
+    pub(crate) fn detach_entity_cfs_rq(&mut self, se: SeId) {
+        // Not attached: woken for another CPU and not there yet.
+        if self.ses[se].avg.last_update_time == 0 {
+            return;
+        }
+        let cfs_rq = self.ses[se].cfs_rq;
+        self.update_load_avg(cfs_rq, se, 0);
+        self.detach_entity_load_avg(cfs_rq, se);
+        self.update_tg_load_avg(cfs_rq);
+        self.propagate_entity_cfs_rq(se);
+    }
+
+    pub(crate) fn attach_entity_cfs_rq(&mut self, se: SeId) {
+        let cfs_rq = self.ses[se].cfs_rq;
+        let flags = if self.profile.features.has(Feature::ATTACH_AGE_LOAD) { 0 } else { SKIP_AGE_LOAD };
+        self.update_load_avg(cfs_rq, se, flags);
+        self.attach_entity_load_avg(cfs_rq, se);
+        self.update_tg_load_avg(cfs_rq);
+        self.propagate_entity_cfs_rq(se);
+    }
+}

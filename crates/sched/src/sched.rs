@@ -1,0 +1,526 @@
+//! The scheduler's whole state, its clocks, and the small operations everything else is made of.
+//!
+//! Model.      One [`Sched`] is one running kernel: CPUs, tasks, groups, domains. Calls pass the time and the
+//!             CPU they happen on; decisions are state changes plus [`Effect`]s.
+//! Invariants. Tasks `0..nr_cpus` are the idle tasks, `nr_cpus..2·nr_cpus` the stoppers. Nothing depends on
+//!             addresses, hashing or a clock: equal calls give equal states.
+//! Source.     kernel/sched/{core,sched,pelt}.[ch] @ 6.1, 6.12.
+
+use crate::cfs_rq::CfsRq;
+use crate::cpumask::CpuMask;
+use crate::domain::Domains;
+use crate::effects::Effect;
+use crate::entity::{LoadWeight, SchedEntity};
+use crate::fair_class::FairClass;
+use crate::group::{CfsBandwidth, RUNTIME_INF, TaskGroup};
+use crate::nohz::Nohz;
+use crate::pelt::{SchedAvg, UTIL_SUM_FULL};
+use crate::profile::{KernelProfile, Release};
+use crate::rq::{ActiveBalance, Rq, RqStats};
+use crate::rt_rq::RtRq;
+use crate::search_stats::SearchStats;
+use crate::table::Table;
+use crate::task::{Class, DEFAULT_PRIO, MAX_PRIO, MaskId, OnRq, Policy, RtEntity, Task, TaskState, TaskStats};
+use crate::topology::Topology;
+use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A scheduler: the state of one kernel's scheduling.
+#[derive(Debug)]
+pub struct Sched {
+    /// The kernel it behaves like.
+    pub profile: KernelProfile,
+    pub(crate) fair: &'static FairClass,
+    pub(crate) balance_rules: &'static crate::balance::BalanceRules,
+    pub(crate) rt_rules: &'static crate::rt::RtRules,
+    /// The hardware.
+    pub topology: Topology,
+    /// Scheduling domains over the online CPUs.
+    pub domains: Domains,
+    /// Time of the current call.
+    pub now: Nanos,
+    /// Ticks since boot at `now`.
+    pub jiffies: u64,
+    /// Jiffies at time 0, as a kernel has them after boot.
+    pub jiffies_base: u64,
+    tick_nsec: Nanos,
+    /// Run queues, `[nr_cpus]`.
+    pub rqs: Table<CpuId, Rq>,
+    /// Tasks.
+    pub tasks: Table<TaskId, Task>,
+    /// Entities of tasks and groups.
+    pub ses: Table<SeId, SchedEntity>,
+    /// Fair queues of groups.
+    pub cfs_rqs: Table<CfsRqId, CfsRq>,
+    /// Groups.
+    pub groups: Table<GroupId, TaskGroup>,
+    masks: Vec<(CpuMask, u32)>,
+    /// CPUs that take part in scheduling.
+    pub active: CpuMask,
+    /// Requests and notices of the calls since the caller last drained them.
+    pub effects: Vec<Effect>,
+    /// Also report `StatRuntime` (it is frequent).
+    pub notice_runtime: bool,
+    /// How many groups have a quota; bandwidth control is skipped while 0.
+    pub(crate) bandwidth_users: u32,
+    /// Some CPU has more than one task (`rd->overloaded`).
+    pub(crate) rd_overloaded: bool,
+    /// Groups and balancing of idle CPUs.
+    pub(crate) nohz: Nohz,
+    /// What wakeup placement looked at.
+    pub search: SearchStats,
+    pub(crate) search_mask: CpuMask,
+    /// State of the generator behind kernel decisions that draw random numbers (NI_RANDOM).
+    pub(crate) prng: u64,
+}
+
+impl Sched {
+    /// A scheduler at time 0 with every CPU online and idle.
+    ///
+    /// # Panics
+    /// If the topology has no CPU.
+    pub fn new(profile: KernelProfile, topology: Topology) -> Sched {
+        let nr_cpus = topology.nr_cpus();
+        assert!(nr_cpus > 0, "a machine needs a CPU");
+        let active = CpuMask::all(nr_cpus);
+        let fair: &'static FairClass = match profile.release {
+            Release::V6_1 => &crate::cfs::CLASS,
+            Release::V6_12 => &crate::eevdf::CLASS,
+        };
+        let domains = Domains::boot(&topology, fair.domains);
+        let mut sched = Sched {
+            fair,
+            balance_rules: crate::balance::rules(profile.release),
+            rt_rules: crate::rt::rules(profile.release),
+            tick_nsec: profile.tick_nsec(),
+            domains,
+            now: 0,
+            jiffies: 0,
+            jiffies_base: 0,
+            rqs: Table::new(),
+            tasks: Table::new(),
+            ses: Table::new(),
+            cfs_rqs: Table::new(),
+            groups: Table::new(),
+            masks: vec![(active.clone(), nr_cpus as u32)],
+            search_mask: CpuMask::none(nr_cpus),
+            active,
+            effects: Vec::new(),
+            notice_runtime: false,
+            bandwidth_users: 0,
+            rd_overloaded: false,
+            nohz: Nohz::new(nr_cpus),
+            search: SearchStats::default(),
+            prng: 0x9e37_79b9_7f4a_7c15,
+            profile,
+            topology,
+        };
+        sched.set_time(0);
+        sched.boot();
+        sched
+    }
+
+    fn boot(&mut self) {
+        let nr_cpus = self.topology.nr_cpus();
+        let root = self.groups.push(TaskGroup {
+            parent: GroupId::NONE,
+            children: Vec::new(),
+            cfs_rq: Vec::with_capacity(nr_cpus),
+            shares: crate::entity::NICE_0_LOAD,
+            idle: false,
+            load_avg: 0,
+            bandwidth: CfsBandwidth { quota: RUNTIME_INF, ..CfsBandwidth::unlimited(0) },
+            uclamp: [0, 1024],
+            dead: false,
+        });
+        for cpu in (0..nr_cpus as u32).map(CpuId) {
+            let cfs = self.cfs_rqs.push(CfsRq::new(root, cpu, SeId::NONE));
+            self.groups[root].cfs_rq.push(cfs);
+        }
+        let first = MaskId(0);
+        for cpu in (0..nr_cpus as u32).map(CpuId) {
+            let idle = self.push_task(cpu, Class::Idle, first);
+            self.tasks[idle].prio = MAX_PRIO - 20;
+            self.tasks[idle].on_rq = OnRq::Queued;
+            self.tasks[idle].on_cpu = true;
+        }
+        for cpu in (0..nr_cpus as u32).map(CpuId) {
+            let only = self.mask_id(&CpuMask::of(nr_cpus, [cpu]));
+            let stop = self.push_task(cpu, Class::Stop, only);
+            self.tasks[stop].prio = -1;
+            self.tasks[stop].is_per_cpu_kthread = true;
+            self.tasks[stop].state = TaskState::Interruptible;
+        }
+        for cpu in (0..nr_cpus as u32).map(CpuId) {
+            let capacity = u64::from(self.topology.cpus[cpu.idx()].capacity);
+            let migration_cost = self.profile.tunables.migration_cost_ns.max(0) as u64;
+            self.rqs.push(Rq {
+                cpu,
+                online: true,
+                nr_running: 0,
+                clock: 0,
+                clock_task: 0,
+                clock_pelt: 0,
+                lost_idle_time: 0,
+                clock_pelt_idle: 0,
+                clock_idle: 0,
+                clock_skip_requested: false,
+                clock_skip_active: false,
+                nontask_time: 0,
+                cfs: CfsRqId(cpu.0),
+                rt: RtRq::default(),
+                curr: TaskId(cpu.0),
+                idle: TaskId(cpu.0),
+                stop: TaskId(nr_cpus as u32 + cpu.0),
+                need_resched: false,
+                polling: false,
+                cfs_tasks_first: TaskId::NONE,
+                cfs_tasks_last: TaskId::NONE,
+                leaf_first: CfsRqId::NONE,
+                leaf_last: CfsRqId::NONE,
+                tmp_alone_branch: CfsRqId::NONE,
+                ttwu_queue: Vec::new(),
+                ttwu_pending: false,
+                cfsb_csd: Vec::new(),
+                avg_rt: SchedAvg::default(),
+                avg_irq: SchedAvg::default(),
+                cpu_capacity_orig: capacity,
+                cpu_capacity: capacity,
+                freq_capacity: 1024,
+                misfit_task_load: 0,
+                idle_stamp: 0,
+                avg_idle: 2 * migration_cost,
+                max_idle_balance_cost: migration_cost,
+                wake_stamp: self.jiffies,
+                wake_avg_idle: 2 * migration_cost,
+                next_balance: self.jiffies,
+                idle_balance: false,
+                nohz_tick_stopped: false,
+                last_blocked_load_update_tick: self.jiffies,
+                has_blocked_load: false,
+                nohz_flags: 0,
+                active_balance: ActiveBalance::default(),
+                idle_exit_latency: 0,
+                stats: RqStats::default(),
+            });
+        }
+    }
+
+    fn push_task(&mut self, cpu: CpuId, class: Class, cpus: MaskId) -> TaskId {
+        let id = self.tasks.next_id();
+        let mut se = SchedEntity::new(LoadWeight::of_nice(0), id, CfsRqId::NONE);
+        se.cfs_rq = self.groups[GroupId::ROOT].cfs_rq[cpu.idx()];
+        let se = self.ses.push(se);
+        self.tasks.push(Task {
+            se,
+            policy: Policy::Normal,
+            class,
+            prio: DEFAULT_PRIO,
+            normal_prio: DEFAULT_PRIO,
+            static_prio: DEFAULT_PRIO,
+            rt_priority: 0,
+            state: TaskState::Running,
+            on_rq: OnRq::No,
+            on_cpu: false,
+            cpu,
+            wake_cpu: cpu,
+            cpus,
+            nr_cpus_allowed: self.masks[cpus.0 as usize].1,
+            group: GroupId::ROOT,
+            recent_used_cpu: cpu,
+            wakee_flips: 0,
+            wakee_flip_decay_ts: self.jiffies,
+            last_wakee: TaskId::NONE,
+            sched_remote_wakeup: false,
+            sched_task_hot: false,
+            in_iowait: false,
+            sched_contributes_to_load: false,
+            is_per_cpu_kthread: false,
+            exiting: false,
+            rt: RtEntity { on_rq: false, time_slice: 0 },
+            last_queued: 0,
+            last_arrival: 0,
+            uclamp: [0, 1024],
+            cfs_tasks_prev: TaskId::NONE,
+            cfs_tasks_next: TaskId::NONE,
+            stats: Box::new(TaskStats::default()),
+        })
+    }
+
+    /// Adds a task row for fork; see `fork`.
+    pub(crate) fn new_task(&mut self, cpu: CpuId, cpus: MaskId) -> TaskId {
+        self.push_task(cpu, Class::Fair, cpus)
+    }
+
+    /// How many CPUs, offline ones included.
+    pub fn nr_cpus(&self) -> usize {
+        self.rqs.len()
+    }
+
+    /// Tells the time; every call that passes a time does so first.
+    ///
+    /// # Panics
+    /// If time goes backwards.
+    #[inline]
+    pub fn set_time(&mut self, now: Nanos) {
+        assert!(now >= self.now, "time went back from {} to {now}", self.now);
+        self.now = now;
+        self.jiffies = self.jiffies_base + now / self.tick_nsec;
+    }
+
+    /// Length of a tick.
+    #[inline]
+    pub fn tick_nsec(&self) -> Nanos {
+        self.tick_nsec
+    }
+
+    // ---- CPU sets ----------------------------------------------------------------------------------------------
+
+    /// The id of a set of CPUs; equal sets get equal ids.
+    pub fn mask_id(&mut self, mask: &CpuMask) -> MaskId {
+        if let Some(idx) = self.masks.iter().position(|(m, _)| m == mask) {
+            return MaskId(idx as u32);
+        }
+        self.masks.push((mask.clone(), mask.weight() as u32));
+        MaskId(self.masks.len() as u32 - 1)
+    }
+
+    /// The set of an id.
+    #[inline]
+    pub fn mask(&self, id: MaskId) -> &CpuMask {
+        &self.masks[id.0 as usize].0
+    }
+
+    /// How many CPUs a set has.
+    pub fn mask_weight(&self, id: MaskId) -> u32 {
+        self.masks[id.0 as usize].1
+    }
+
+    /// May the task use the CPU (`cpus_ptr`)?
+    #[inline]
+    pub fn cpu_allowed(&self, task: TaskId, cpu: CpuId) -> bool {
+        let id = self.tasks[task].cpus;
+        id.0 == 0 || self.mask(id).test(cpu)
+    }
+
+    // ---- clocks ------------------------------------------------------------------------------------------------
+
+    /// Brings a CPU's clocks to the time of the call.
+    #[inline]
+    pub(crate) fn update_rq_clock(&mut self, cpu: CpuId) {
+        let now = self.now;
+        let idle = self.is_idle(cpu);
+        let rq = &mut self.rqs[cpu];
+        if rq.clock_skip_active {
+            return;
+        }
+        let mut delta = now.wrapping_sub(rq.clock) as i64;
+        if delta < 0 {
+            return;
+        }
+        rq.clock = now;
+        if rq.nontask_time != 0 {
+            let nontask = core::mem::take(&mut rq.nontask_time).min(delta as u64);
+            delta -= nontask as i64;
+            rq.clock_task += delta as u64;
+            if self.profile.features.has(crate::features::Feature::NONTASK_CAPACITY) && nontask != 0 {
+                Self::update_irq_load_avg(rq, nontask);
+            }
+        } else {
+            rq.clock_task += delta as u64;
+        }
+        if idle {
+            Self::sync_idle_clock_pelt(rq);
+        } else {
+            let scaled = ((delta as u64).wrapping_mul(rq.cpu_capacity_orig)) >> 10;
+            rq.clock_pelt += scaled.wrapping_mul(rq.freq_capacity) >> 10;
+        }
+    }
+
+    fn update_irq_load_avg(rq: &mut Rq, running: u64) {
+        let running = (((running * rq.freq_capacity) >> 10) * rq.cpu_capacity_orig) >> 10;
+        let mut decayed = rq.avg_irq.update_sum(rq.clock - running, 0, 0, false);
+        decayed |= rq.avg_irq.update_sum(rq.clock, 1, 1, true);
+        if decayed {
+            rq.avg_irq.update_avg(1);
+        }
+    }
+
+    fn sync_idle_clock_pelt(rq: &mut Rq) {
+        rq.clock_pelt = rq.clock_task;
+        rq.clock_idle = rq.clock;
+        rq.clock_pelt_idle = rq.clock_pelt - rq.lost_idle_time;
+    }
+
+    /// When a CPU goes idle its PELT clock catches up, unless it was so busy that nothing was idle.
+    pub(crate) fn update_idle_rq_clock_pelt(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        let util_sum = self.cfs_rqs[rq.cfs].avg.util_sum.wrapping_add(rq.avg_rt.util_sum);
+        if util_sum >= UTIL_SUM_FULL {
+            rq.lost_idle_time = rq.lost_idle_time.wrapping_add(rq.clock_task.wrapping_sub(rq.clock_pelt));
+        }
+        Self::sync_idle_clock_pelt(rq);
+    }
+
+    /// The PELT clock of a CPU.
+    #[inline]
+    pub(crate) fn rq_clock_pelt(&self, cpu: CpuId) -> u64 {
+        let rq = &self.rqs[cpu];
+        rq.clock_pelt.wrapping_sub(rq.lost_idle_time)
+    }
+
+    /// The PELT clock of a fair queue: it stands still while throttled.
+    #[inline]
+    pub(crate) fn cfs_rq_clock_pelt(&self, cfs_rq: CfsRqId) -> u64 {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        if cfs.throttle_count != 0 {
+            return cfs.throttled_clock_pelt.wrapping_sub(cfs.throttled_clock_pelt_time);
+        }
+        self.rq_clock_pelt(cfs.cpu).wrapping_sub(cfs.throttled_clock_pelt_time)
+    }
+
+    #[inline]
+    pub(crate) fn update_idle_cfs_rq_clock_pelt(&mut self, cfs_rq: CfsRqId) {
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.throttled_pelt_idle =
+            if cfs.throttle_count != 0 { u64::MAX } else { cfs.throttled_clock_pelt_time };
+    }
+
+    // ---- CPUs --------------------------------------------------------------------------------------------------
+
+    /// Does the CPU run its idle task?
+    #[inline(always)]
+    pub fn is_idle(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu].curr.0 == cpu.0
+    }
+
+    /// Idle with nothing on its way; kernel `idle_cpu`, and `available_idle_cpu` where no vCPU is preempted.
+    #[inline]
+    pub fn idle_cpu(&self, cpu: CpuId) -> bool {
+        let rq = &self.rqs[cpu];
+        rq.curr == rq.idle && rq.nr_running == 0 && !rq.ttwu_pending
+    }
+
+    /// Only SCHED_IDLE tasks are queued there.
+    #[inline]
+    pub(crate) fn sched_idle_cpu(&self, cpu: CpuId) -> bool {
+        let rq = &self.rqs[cpu];
+        rq.nr_running != 0 && rq.nr_running == self.cfs_rqs[rq.cfs].idle_h_nr_queued
+    }
+
+    /// The running task's slice of the CPU is to end.
+    pub(crate) fn resched_curr(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        if rq.need_resched {
+            return;
+        }
+        rq.need_resched = true;
+        self.effects.push(Effect::Resched { cpu });
+    }
+
+    #[inline]
+    pub(crate) fn add_nr_running(&mut self, cpu: CpuId, count: u32) {
+        let rq = &mut self.rqs[cpu];
+        let prev = rq.nr_running;
+        rq.nr_running += count;
+        if prev < 2 && rq.nr_running >= 2 {
+            self.rd_overloaded = true;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn sub_nr_running(&mut self, cpu: CpuId, count: u32) {
+        self.rqs[cpu].nr_running -= count;
+    }
+
+    /// Do the two CPUs share their last-level cache?
+    #[inline]
+    pub fn cpus_share_cache(&self, a: CpuId, b: CpuId) -> bool {
+        a == b || self.domains.sd_llc_id[a.idx()] == self.domains.sd_llc_id[b.idx()]
+    }
+
+    // ---- the list of fair tasks, least recently run last ---------------------------------------------------
+
+    pub(crate) fn cfs_tasks_push_front(&mut self, cpu: CpuId, task: TaskId) {
+        let first = self.rqs[cpu].cfs_tasks_first;
+        self.tasks[task].cfs_tasks_prev = TaskId::NONE;
+        self.tasks[task].cfs_tasks_next = first;
+        if first.is_some() {
+            self.tasks[first].cfs_tasks_prev = task;
+        } else {
+            self.rqs[cpu].cfs_tasks_last = task;
+        }
+        self.rqs[cpu].cfs_tasks_first = task;
+    }
+
+    pub(crate) fn cfs_tasks_remove(&mut self, cpu: CpuId, task: TaskId) {
+        let (prev, next) = (self.tasks[task].cfs_tasks_prev, self.tasks[task].cfs_tasks_next);
+        if prev.is_some() {
+            self.tasks[prev].cfs_tasks_next = next;
+        } else {
+            self.rqs[cpu].cfs_tasks_first = next;
+        }
+        if next.is_some() {
+            self.tasks[next].cfs_tasks_prev = prev;
+        } else {
+            self.rqs[cpu].cfs_tasks_last = prev;
+        }
+    }
+
+    pub(crate) fn cfs_tasks_move_front(&mut self, cpu: CpuId, task: TaskId) {
+        if self.rqs[cpu].cfs_tasks_first != task {
+            self.cfs_tasks_remove(cpu, task);
+            self.cfs_tasks_push_front(cpu, task);
+        }
+    }
+
+    // ---- entities ----------------------------------------------------------------------------------------------
+
+    /// The CPU of a fair queue.
+    #[inline(always)]
+    pub(crate) fn cpu_of(&self, cfs_rq: CfsRqId) -> CpuId {
+        self.cfs_rqs[cfs_rq].cpu
+    }
+
+    /// Is the entity of a SCHED_IDLE task or a cpu.idle group?
+    #[inline]
+    pub(crate) fn se_is_idle(&self, se: SeId) -> bool {
+        let entity = &self.ses[se];
+        if entity.is_task() {
+            self.tasks[entity.task].has_idle_policy()
+        } else {
+            self.cfs_rqs[entity.my_q].idle
+        }
+    }
+
+    /// Climbs to the two ancestors that compete on the same queue.
+    pub(crate) fn find_matching_se(&self, mut a: SeId, mut b: SeId) -> (SeId, SeId) {
+        while self.ses[a].depth > self.ses[b].depth {
+            a = self.ses[a].parent;
+        }
+        while self.ses[b].depth > self.ses[a].depth {
+            b = self.ses[b].parent;
+        }
+        while self.ses[a].cfs_rq != self.ses[b].cfs_rq {
+            a = self.ses[a].parent;
+            b = self.ses[b].parent;
+        }
+        (a, b)
+    }
+
+    /// A number from the generator that stands in for the kernel's per-CPU pseudo-random state.
+    pub(crate) fn next_random(&mut self) -> u64 {
+        // xorshift64*: full period, no zero state.
+        self.prng ^= self.prng >> 12;
+        self.prng ^= self.prng << 25;
+        self.prng ^= self.prng >> 27;
+        self.prng.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Seeds that generator; 0 is taken as 1.
+    pub fn seed(&mut self, seed: u64) {
+        self.prng = seed.max(1);
+    }
+}

@@ -1,0 +1,171 @@
+//! Waking tasks up.
+//!
+//! Model. try_to_wake_up: a task that is still queued is simply made runnable again; one that sleeps gets a CPU
+//!        (see `wakeup`) and is queued there, directly or, across caches and to idle CPUs, by an interrupt that makes
+//!        the target CPU queue it itself.
+//! Source. kernel/sched/core.c `try_to_wake_up`, `ttwu_*`, `sched_ttwu_pending` @ 6.1, 6.12.
+//! Deviations. A switch is atomic here, so nobody is woken while still switching away (`on_cpu`).
+
+use crate::effects::Effect;
+use crate::features::Feature;
+use crate::flags::{ENQUEUE_DELAYED, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP, WF_MIGRATED, WF_SYNC, WF_TTWU};
+use crate::sched::Sched;
+use crate::task::{Class, OnRq, TaskState};
+use crate::units::{CpuId, Nanos, TaskId};
+
+/// Moves an average an eighth of the way to a sample.
+pub(crate) fn update_avg(avg: &mut u64, sample: u64) {
+    let diff = sample.wrapping_sub(*avg) as i64;
+    *avg = avg.wrapping_add((diff / 8) as u64);
+}
+
+impl Sched {
+    /// Wakes a task on behalf of what runs on `this_cpu`; false if it was not asleep.
+    ///
+    /// `wake_flags`: [`WF_SYNC`] if the waker is about to sleep, [`WF_FROM_IRQ`](crate::flags::WF_FROM_IRQ) if an
+    /// interrupt wakes.
+    pub fn try_to_wake_up(&mut self, this_cpu: CpuId, task: TaskId, now: Nanos, wake_flags: u32) -> bool {
+        self.set_time(now);
+        let mut wake_flags = wake_flags | WF_TTWU;
+        if !self.is_blocked(task) {
+            return false;
+        }
+        self.effects.push(Effect::Waking { task });
+        if self.rqs[this_cpu].curr == task {
+            // It is about to sleep and has not: nothing to queue.
+            self.ttwu_do_wakeup(task);
+        } else if self.tasks[task].on_rq == OnRq::Queued {
+            self.ttwu_runnable(task, wake_flags);
+        } else {
+            self.tasks[task].state = TaskState::Waking;
+            let prev_cpu = self.tasks[task].wake_cpu;
+            let cpu = self.select_task_rq(this_cpu, task, prev_cpu, wake_flags);
+            if self.tasks[task].cpu != cpu {
+                wake_flags |= WF_MIGRATED;
+                self.set_task_cpu(task, cpu);
+            }
+            self.ttwu_queue(this_cpu, task, cpu, wake_flags);
+        }
+        self.ttwu_stat(this_cpu, task, wake_flags);
+        true
+    }
+
+    /// Asks the task's class for a CPU; falls back to any allowed one that is up.
+    pub(crate) fn select_task_rq(&mut self, this_cpu: CpuId, task: TaskId, prev_cpu: CpuId, wake_flags: u32) -> CpuId {
+        let cpu = if self.tasks[task].nr_cpus_allowed > 1 {
+            match self.tasks[task].class {
+                Class::Fair => self.select_task_rq_fair(this_cpu, task, prev_cpu, wake_flags),
+                Class::Rt => self.select_task_rq_rt(this_cpu, task, prev_cpu, wake_flags),
+                Class::Stop | Class::Idle => prev_cpu,
+            }
+        } else {
+            self.mask(self.tasks[task].cpus).first().expect("a task may use some CPU")
+        };
+        if self.is_cpu_usable(task, cpu) { cpu } else { self.select_fallback_rq(task) }
+    }
+
+    fn ttwu_stat(&mut self, this_cpu: CpuId, task: TaskId, wake_flags: u32) {
+        let local = self.tasks[task].cpu == this_cpu;
+        let rq = &mut self.rqs[this_cpu].stats;
+        rq.ttwu_count += 1;
+        rq.ttwu_local += u64::from(local);
+        let stats = &mut self.tasks[task].stats;
+        stats.nr_wakeups += 1;
+        stats.nr_wakeups_local += u64::from(local);
+        stats.nr_wakeups_remote += u64::from(!local);
+        stats.nr_wakeups_migrate += u64::from(wake_flags & WF_MIGRATED != 0);
+        stats.nr_wakeups_sync += u64::from(wake_flags & WF_SYNC != 0);
+    }
+
+    fn ttwu_do_wakeup(&mut self, task: TaskId) {
+        self.tasks[task].state = TaskState::Running;
+        self.effects.push(Effect::Wakeup { task });
+    }
+
+    /// Asleep but still queued: it is running right now, or its dequeue was delayed.
+    fn ttwu_runnable(&mut self, task: TaskId, wake_flags: u32) {
+        let cpu = self.tasks[task].cpu;
+        self.update_rq_clock(cpu);
+        if self.ses[self.tasks[task].se].sched_delayed {
+            self.enqueue_task(cpu, task, ENQUEUE_DELAYED);
+        }
+        if self.fair.preempts_by_running || !self.tasks[task].on_cpu {
+            self.wakeup_preempt(cpu, task, wake_flags);
+        }
+        self.ttwu_do_wakeup(task);
+    }
+
+    fn ttwu_do_activate(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
+        let mut flags = ENQUEUE_WAKEUP;
+        if wake_flags & WF_MIGRATED != 0 {
+            flags |= ENQUEUE_MIGRATED;
+        }
+        self.activate_task(cpu, task, flags);
+        self.wakeup_preempt(cpu, task, wake_flags);
+        self.ttwu_do_wakeup(task);
+        if self.tasks[task].class == Class::Rt {
+            self.task_woken_rt(cpu, task);
+        }
+        let keeps_wake_avg_idle = self.fair.keeps_wake_avg_idle;
+        let jiffies = self.jiffies;
+        let rq = &mut self.rqs[cpu];
+        if rq.idle_stamp != 0 {
+            let delta = rq.clock - rq.idle_stamp;
+            update_avg(&mut rq.avg_idle, delta);
+            rq.avg_idle = rq.avg_idle.min(2 * rq.max_idle_balance_cost);
+            if keeps_wake_avg_idle {
+                rq.wake_stamp = jiffies;
+                rq.wake_avg_idle = rq.avg_idle / 2;
+            }
+            rq.idle_stamp = 0;
+        }
+    }
+
+    /// Is it better to let the target CPU queue the task itself?
+    fn ttwu_queue_cond(&self, this_cpu: CpuId, task: TaskId, cpu: CpuId) -> bool {
+        if !self.active.test(cpu) || !self.cpu_allowed(task, cpu) {
+            return false;
+        }
+        // Across caches the target's queue is cheaper to touch from there.
+        if !self.cpus_share_cache(this_cpu, cpu) {
+            return true;
+        }
+        cpu != this_cpu && self.rqs[cpu].nr_running == 0
+    }
+
+    fn ttwu_queue(&mut self, this_cpu: CpuId, task: TaskId, cpu: CpuId, wake_flags: u32) {
+        if self.profile.features.has(Feature::TTWU_QUEUE)
+            && self.tasks[task].class != Class::Stop
+            && self.ttwu_queue_cond(this_cpu, task, cpu)
+        {
+            self.tasks[task].sched_remote_wakeup = wake_flags & WF_MIGRATED != 0;
+            let rq = &mut self.rqs[cpu];
+            rq.ttwu_pending = true;
+            rq.ttwu_queue.push(task);
+            if rq.ttwu_queue.len() == 1 {
+                self.effects.push(Effect::TtwuIpi { cpu });
+            }
+            return;
+        }
+        self.update_rq_clock(cpu);
+        self.ttwu_do_activate(cpu, task, wake_flags);
+    }
+
+    /// Queues what others woke for this CPU (the handler of `TtwuIpi`).
+    pub fn sched_ttwu_pending(&mut self, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        if self.rqs[cpu].ttwu_queue.is_empty() {
+            return;
+        }
+        self.update_rq_clock(cpu);
+        let mut queue = core::mem::take(&mut self.rqs[cpu].ttwu_queue);
+        for &task in &queue {
+            let flags = if self.tasks[task].sched_remote_wakeup { WF_MIGRATED } else { 0 };
+            self.ttwu_do_activate(cpu, task, flags);
+        }
+        queue.clear();
+        // Keep the allocation: this is a hot path.
+        self.rqs[cpu].ttwu_queue = queue;
+        self.rqs[cpu].ttwu_pending = false;
+    }
+}

@@ -1,0 +1,101 @@
+//! A CPU in execution.
+
+use fairwind_sched::{CpuId, Nanos, TaskId};
+use std::collections::VecDeque;
+
+/// What a CPU is executing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Segment {
+    /// Nothing planned: idle, or in the middle of handling an event.
+    None,
+    /// Kernel work of the running task.
+    Kernel,
+    /// The running task's own stall and work, at a speed in 1/1024.
+    User { speed: u64 },
+}
+
+/// Work for a CPU's stopper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StopWork {
+    /// Push the running task to an idle CPU.
+    ActiveBalance,
+    /// Move a task that must leave.
+    Migrate { task: TaskId, dest: CpuId },
+}
+
+/// Idle times remembered for the next prediction.
+const IDLE_WEIGHT: u64 = 8;
+
+/// A CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Cpu {
+    pub(crate) segment: Segment,
+    pub(crate) segment_start: Nanos,
+    /// Distinguishes the planned segment's event from earlier ones.
+    pub(crate) generation: u32,
+    pub(crate) hrtick_generation: u32,
+    /// Kernel time to be paid by whoever runs next.
+    pub(crate) debt: Nanos,
+    /// An interrupt is on its way.
+    pub(crate) ipi_pending: bool,
+    /// That interrupt is to balance for idle CPUs.
+    pub(crate) kick_ilb: bool,
+    /// The balancing softirq is raised.
+    pub(crate) softirq: bool,
+    /// RT tasks are to be pushed away.
+    pub(crate) push_rt: bool,
+    pub(crate) tick_queued: bool,
+    /// Idle since; none: busy.
+    pub(crate) idle_since: Option<Nanos>,
+    pub(crate) idle_state: usize,
+    idle_average: Nanos,
+    pub(crate) stop_work: VecDeque<StopWork>,
+    /// Since when the present task (or idle) has been running.
+    pub(crate) since: Nanos,
+    /// Who that is.
+    pub(crate) running: TaskId,
+    pub(crate) idle_ns: Nanos,
+    pub(crate) busy_ns: Nanos,
+    /// Time in each idle state.
+    pub(crate) idle_state_ns: Vec<Nanos>,
+}
+
+impl Cpu {
+    pub(crate) fn new(running: TaskId, nr_idle_states: usize) -> Self {
+        Cpu {
+            segment: Segment::None,
+            segment_start: 0,
+            generation: 0,
+            hrtick_generation: 0,
+            debt: 0,
+            ipi_pending: false,
+            kick_ilb: false,
+            softirq: false,
+            push_rt: false,
+            tick_queued: false,
+            idle_since: None,
+            idle_state: 0,
+            idle_average: Nanos::MAX / 2,
+            stop_work: VecDeque::new(),
+            since: 0,
+            running,
+            idle_ns: 0,
+            busy_ns: 0,
+            idle_state_ns: vec![0; nr_idle_states],
+        }
+    }
+
+    /// How long the CPU expects to be idle: the average of its last idle times.
+    pub(crate) fn predicted_idle(&self) -> Nanos {
+        self.idle_average
+    }
+
+    /// Learns from an idle time. One that is much longer than expected says that the pattern has changed.
+    pub(crate) fn learn_idle(&mut self, idle: Nanos) {
+        self.idle_average = if idle / IDLE_WEIGHT > self.idle_average || self.idle_average / IDLE_WEIGHT > idle * IDLE_WEIGHT {
+            idle
+        } else {
+            self.idle_average - self.idle_average / IDLE_WEIGHT + idle / IDLE_WEIGHT
+        };
+    }
+}

@@ -1,0 +1,28 @@
+//! What can happen at a point in time.
+
+use fairwind_sched::{CpuId, GroupId};
+
+/// An event in the queue. Events that may become stale carry the generation they belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The stretch of execution planned on a CPU is over.
+    Segment { cpu: CpuId, generation: u32 },
+    /// The timer tick of a CPU.
+    Tick { cpu: CpuId },
+    /// An interrupt from another CPU arrives.
+    Ipi { cpu: CpuId },
+    /// A polling idle CPU sees that it is wanted.
+    Poll { cpu: CpuId },
+    /// A task's timer expires; `awake`: the CPU has left its idle state for it.
+    Timer { task: u32, cpu: CpuId, awake: bool },
+    /// A group's period timer.
+    PeriodTimer { group: GroupId, generation: u32 },
+    /// A group's slack timer.
+    SlackTimer { group: GroupId },
+    /// The hrtick of a CPU.
+    Hrtick { cpu: CpuId, generation: u32 },
+    /// RT throttling or the fair server of a CPU.
+    RtTimer { cpu: CpuId },
+    /// A task of the workload starts.
+    Start { task: u32 },
+}

@@ -1,0 +1,152 @@
+//! Interrupts: ticks, timers, and what other CPUs ask for.
+
+use crate::event::Event;
+use crate::simulation::Simulation;
+use fairwind_sched::flags::WF_FROM_IRQ;
+use fairwind_sched::{CpuId, GroupId, TaskId};
+
+impl Simulation {
+    /// The CPU takes an interrupt of this cost; the handler follows, then [`leave_irq`](Self::leave_irq).
+    fn enter_irq(&mut self, cpu: CpuId, cost: u64) {
+        self.charge(cpu);
+        self.cpus[cpu.idx()].debt += cost;
+    }
+
+    fn leave_irq(&mut self, cpu: CpuId) {
+        self.carry_out_effects(cpu);
+        if std::mem::take(&mut self.cpus[cpu.idx()].softirq) {
+            let spent = self.sched.balance_time_spent();
+            self.sched.sched_balance_softirq(cpu, self.now);
+            self.cpus[cpu.idx()].debt += self.sched.balance_time_spent() - spent;
+            self.carry_out_effects(cpu);
+        }
+        self.resume(cpu);
+    }
+
+    pub(crate) fn tick(&mut self, cpu: CpuId) {
+        let predicted = self.cpus[cpu.idx()].predicted_idle();
+        let tick = self.sched.tick_nsec();
+        let idle = self.cpus[cpu.idx()].idle_since.is_some();
+        if !self.sched.active.test(cpu) || (idle && predicted >= tick) {
+            // The tick was stopped when the CPU went idle.
+            self.cpus[cpu.idx()].tick_queued = false;
+            return;
+        }
+        let kernel = &self.machine.costs.kernel;
+        let cost = kernel.interrupt_ns + kernel.tick_ns;
+        self.enter_irq(cpu, cost);
+        self.totals.ticks += 1;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.tick(self.now, cpu, &self.sched);
+        }
+        self.sched.sched_tick(cpu, self.now);
+        self.queue.push(self.now + tick, Event::Tick { cpu });
+        if let Some(since) = self.cpus[cpu.idx()].idle_since {
+            // It is idle for longer than it thought: the next tick will not come.
+            self.cpus[cpu.idx()].learn_idle(self.now - since);
+            if self.cpus[cpu.idx()].predicted_idle() >= tick {
+                self.sched.nohz_balance_enter_idle(cpu);
+            }
+        }
+        self.leave_irq(cpu);
+    }
+
+    /// Asks for a CPU's attention on behalf of `from`.
+    pub(crate) fn send_ipi(&mut self, from: CpuId, to: CpuId) {
+        if std::mem::replace(&mut self.cpus[to.idx()].ipi_pending, true) {
+            return;
+        }
+        let distance = self.machine.distance(from, to);
+        if self.cpus[to.idx()].idle_since.is_some() && self.sched.rqs[to].polling {
+            let delay = self.machine.costs.search_ns.get(distance);
+            self.queue.push(self.now + delay, Event::Poll { cpu: to });
+            return;
+        }
+        self.totals.ipis += 1;
+        self.cpus[from.idx()].debt += self.machine.costs.kernel.ipi_send_ns;
+        let delay = self.machine.costs.ipi_ns.get(distance) + self.exit_latency(to);
+        self.queue.push(self.now + delay, Event::Ipi { cpu: to });
+    }
+
+    pub(crate) fn ipi(&mut self, cpu: CpuId, cost: u64) {
+        self.enter_irq(cpu, cost);
+        self.cpus[cpu.idx()].ipi_pending = false;
+        self.sched.sched_ttwu_pending(cpu, self.now);
+        if !self.sched.rqs[cpu].cfsb_csd.is_empty() {
+            self.sched.unthrottle_pending(cpu, self.now);
+        }
+        if std::mem::take(&mut self.cpus[cpu.idx()].push_rt) {
+            self.sched.push_rt_tasks(cpu, self.now);
+        }
+        if std::mem::take(&mut self.cpus[cpu.idx()].kick_ilb) {
+            self.sched.nohz_kick(cpu, self.now);
+        }
+        self.leave_irq(cpu);
+    }
+
+    /// A CPU that takes interrupts: this one, or another if it has gone offline.
+    fn online(&self, cpu: CpuId) -> CpuId {
+        if self.sched.active.test(cpu) { cpu } else { self.sched.active.first().unwrap_or(cpu) }
+    }
+
+    pub(crate) fn timer(&mut self, task: u32, cpu: CpuId, awake: bool) {
+        let cpu = self.online(cpu);
+        let latency = self.exit_latency(cpu);
+        if !awake && latency > 0 {
+            self.queue.push(self.now + latency, Event::Timer { task, cpu, awake: true });
+            return;
+        }
+        self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
+        self.wake(cpu, self.task_ids[task as usize], WF_FROM_IRQ);
+        self.leave_irq(cpu);
+    }
+
+    /// Wakes a task on behalf of what runs on `cpu`, which pays for the search and the queueing.
+    pub(crate) fn wake(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
+        let scanned = self.sched.search.scanned;
+        self.sched.try_to_wake_up(cpu, task, self.now, wake_flags);
+        let scanned = self.sched.search.scanned - scanned;
+        let costs = &self.machine.costs;
+        let mut debt = costs.kernel.wakeup_ns + scanned * costs.search_ns.llc;
+        let target = self.sched.tasks[task].cpu;
+        debt += self.locks.acquire(&self.machine, target, cpu, self.now, costs.kernel.atomic_ns);
+        self.cpus[cpu.idx()].debt += debt;
+    }
+
+    pub(crate) fn period_timer(&mut self, group: GroupId, generation: u32) {
+        if self.period_generations[group.idx()] != generation {
+            return;
+        }
+        let cpu = self.timer_cpu(group);
+        self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
+        self.sched.period_timer(cpu, group, self.now);
+        self.leave_irq(cpu);
+    }
+
+    pub(crate) fn slack_timer(&mut self, group: GroupId) {
+        let cpu = self.timer_cpu(group);
+        self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
+        self.sched.slack_timer(cpu, group, self.now);
+        self.leave_irq(cpu);
+    }
+
+    /// The CPU a group's timers are on: where they were last armed.
+    fn timer_cpu(&self, group: GroupId) -> CpuId {
+        self.online(self.group_timer_cpus[group.idx()])
+    }
+
+    pub(crate) fn hrtick(&mut self, cpu: CpuId, generation: u32) {
+        if self.cpus[cpu.idx()].hrtick_generation != generation {
+            return;
+        }
+        self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
+        self.sched.hrtick(cpu, self.now);
+        self.leave_irq(cpu);
+    }
+
+    pub(crate) fn rt_timer(&mut self, cpu: CpuId) {
+        self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
+        self.sched.rt_timer(cpu, self.now);
+        self.leave_irq(cpu);
+    }
+}

@@ -1,0 +1,39 @@
+//! A simulated machine: runs workloads under the scheduler and measures what happens.
+//!
+//! Model. Each CPU executes its running task's program step by step: kernel work, stalls for cold caches, computation at
+//!        the speed the core has at the moment. What the scheduler asks for (interrupts, timers, stopper work) comes back
+//!        to it as events with the machine's latencies. Everything at one time happens in the order it was caused.
+//! Invariants. CPU time is conserved: each CPU's idle time and the run times of the tasks on it add up to the time that
+//!        passed. Two runs of the same configuration are equal to the byte.
+//! Units. ns; computation in 1/1024 ns of the reference speed.
+//! Deviations. A switch and a wakeup take effect at once and are paid for afterwards by whoever runs. Turbo and SMT
+//!        speeds are those of the moment a stretch of execution begins or a sibling changes, not continuous. There is no
+//!        timer slack.
+//! Not here. Scheduling decisions (see `sched`), what things cost (see `machine`), what tasks do (see `workload`).
+
+mod attrs;
+mod change;
+mod cpu;
+mod event;
+mod execute;
+mod idle;
+mod interrupt;
+mod locks;
+mod measure;
+pub mod monitor;
+mod notice;
+mod power;
+mod program;
+mod report;
+mod setup;
+mod simulation;
+mod stopper;
+mod switch;
+mod task_run;
+mod tracing;
+mod warmth;
+
+pub use monitor::{Monitor, Violation};
+pub use report::{CpuReport, GroupReport, LatencyReport, REPORT_VERSION, Report, RunTotals, SearchReport, TaskReport};
+pub use setup::SetupError;
+pub use simulation::{Config, Outcome, Simulation};

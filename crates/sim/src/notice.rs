@@ -1,0 +1,90 @@
+//! Carrying out what the scheduler asked for, and noting what it tells.
+
+use crate::cpu::StopWork;
+use crate::event::Event;
+use crate::simulation::Simulation;
+use fairwind_sched::{CpuId, Effect};
+
+impl Simulation {
+    /// Carries out the effects of what just happened on `cpu`, and the effects of that.
+    pub(crate) fn carry_out_effects(&mut self, cpu: CpuId) {
+        while !self.sched.effects.is_empty() {
+            let mut effects = std::mem::take(&mut self.sched_effects);
+            std::mem::swap(&mut effects, &mut self.sched.effects);
+            for effect in effects.drain(..) {
+                self.carry_out(cpu, effect);
+            }
+            self.sched_effects = effects;
+        }
+    }
+
+    fn carry_out(&mut self, cpu: CpuId, effect: Effect) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.effect(self.now, cpu, &self.sched, effect);
+        }
+        match effect {
+            Effect::Resched { cpu: target } | Effect::TtwuIpi { cpu: target } | Effect::UnthrottleIpi { cpu: target } => {
+                if target != cpu {
+                    self.send_ipi(cpu, target);
+                }
+            }
+            Effect::KickIlb { cpu: target } => {
+                self.cpus[target.idx()].kick_ilb = true;
+                self.send_ipi(cpu, target);
+            }
+            Effect::PushRt { cpu: target } => {
+                self.cpus[target.idx()].push_rt = true;
+                self.send_ipi(cpu, target);
+            }
+            Effect::RaiseSoftirq { cpu: target } => self.cpus[target.idx()].softirq = true,
+            Effect::StartPeriodTimer { group, expires } => {
+                let generation = self.period_generations[group.idx()].wrapping_add(1);
+                self.period_generations[group.idx()] = generation;
+                self.group_timer_cpus[group.idx()] = cpu;
+                self.queue.push(expires.max(self.now), Event::PeriodTimer { group, generation });
+            }
+            Effect::StartSlackTimer { group, expires } => {
+                self.queue.push(expires.max(self.now), Event::SlackTimer { group });
+            }
+            Effect::StartHrtick { cpu: target, expires } => {
+                let c = &mut self.cpus[target.idx()];
+                c.hrtick_generation = c.hrtick_generation.wrapping_add(1);
+                let generation = c.hrtick_generation;
+                self.queue.push(expires.max(self.now), Event::Hrtick { cpu: target, generation });
+            }
+            Effect::StartRtTimer { cpu: target, expires } => {
+                self.queue.push(expires.max(self.now), Event::RtTimer { cpu: target });
+            }
+            Effect::StopActiveBalance { cpu: target } => {
+                self.stop_one_cpu(cpu, target, StopWork::ActiveBalance);
+            }
+            Effect::StopMigrate { cpu: target, task, dest } => {
+                self.stop_one_cpu(cpu, target, StopWork::Migrate { task, dest });
+            }
+            Effect::Waking { task } => {
+                self.totals.wakeups += 1;
+                let run = &mut self.tasks[task.idx()];
+                run.wakeups += 1;
+                run.woken_at = Some(self.now);
+            }
+            Effect::Wakeup { task } => {
+                if self.sched.tasks[task].on_cpu {
+                    // Woken before it was off its CPU: it never waited.
+                    self.tasks[task.idx()].woken_at = None;
+                }
+                self.begin_wait(task);
+            }
+            Effect::WakeupNew { task } => {
+                self.totals.wakeups += 1;
+                self.tasks[task.idx()].woken_at = Some(self.now);
+                self.begin_wait(task);
+            }
+            Effect::Migrate { orig, dest, .. } => {
+                if orig != dest {
+                    self.totals.migrations += 1;
+                }
+            }
+            Effect::StatRuntime { .. } | Effect::Throttle { .. } | Effect::Unthrottle { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What a task does next on its CPU: one step of its program.
+
+use crate::event::Event;
+use crate::simulation::Simulation;
+use crate::task_run::Activity;
+use fairwind_sched::flags::WF_SYNC;
+use fairwind_sched::{CpuId, TaskId, TaskState};
+use fairwind_workload::{BufferId, Effect, MemoryKind, Step};
+
+impl Simulation {
+    /// Takes the running task's next step.
+    pub(crate) fn program_step(&mut self, cpu: CpuId, curr: TaskId) {
+        let program = self.tasks[curr.idx()].program as usize;
+        let mut effects = std::mem::take(&mut self.program_effects);
+        let step = self.runtime.step(program, self.now, &mut effects);
+        for effect in &effects.list {
+            self.program_effect(cpu, curr, *effect);
+        }
+        effects.clear();
+        self.program_effects = effects;
+        self.carry_out_effects(cpu);
+        match step {
+            Step::Run { work_ns } => self.tasks[curr.idx()].work_left = work_ns << 10,
+            Step::RunTime { until_ns } => self.tasks[curr.idx()].activity = Activity::Until(until_ns),
+            Step::Memory { kind, count, buffer, working_set } => {
+                self.use_memory(curr, kind, count, buffer, working_set);
+            }
+            Step::SleepUntil(until) => {
+                if until > self.now {
+                    self.block(cpu, TaskState::Interruptible, Some(until));
+                }
+            }
+            Step::Block => self.block(cpu, TaskState::Interruptible, None),
+            Step::Io { ns } => self.block(cpu, TaskState::Uninterruptible, Some(self.now + ns)),
+            Step::Yield => {
+                self.cpus[cpu.idx()].debt += self.machine.costs.kernel.syscall_ns;
+                self.sched.sched_yield(cpu, self.now);
+                self.switch(cpu);
+            }
+            Step::SetAttrs(id) => {
+                let attrs = self.runtime.attrs(id).clone();
+                self.apply_attrs(cpu, curr, &attrs);
+                self.carry_out_effects(cpu);
+            }
+            Step::Exit => {
+                self.tasks[curr.idx()].ended_at = Some(self.now);
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.exit(self.now, cpu, &self.sched, curr);
+                }
+                self.block(cpu, TaskState::Dead, None);
+            }
+        }
+    }
+
+    /// The running task sleeps (or dies), until a time or until it is woken.
+    fn block(&mut self, cpu: CpuId, state: TaskState, until: Option<u64>) {
+        let kernel = &self.machine.costs.kernel;
+        self.cpus[cpu.idx()].debt += kernel.syscall_ns;
+        if let Some(until) = until {
+            self.cpus[cpu.idx()].debt += kernel.timer_ns;
+            let task = self.tasks[self.sched.rqs[cpu].curr.idx()].program;
+            self.queue.push(until, Event::Timer { task, cpu, awake: false });
+        }
+        self.sched.set_current_state(cpu, state);
+        self.switch(cpu);
+    }
+
+    fn program_effect(&mut self, cpu: CpuId, curr: TaskId, effect: Effect) {
+        match effect {
+            Effect::Wake { task, sync } => {
+                let id = self.task_ids[task];
+                self.cpus[cpu.idx()].debt += self.machine.costs.kernel.syscall_ns;
+                self.wake(cpu, id, if sync { WF_SYNC } else { 0 });
+            }
+            Effect::Fork { task, .. } => self.fork_task(cpu, curr, task),
+            Effect::Boost { owner, donor } => {
+                let (owner, donor) = (self.task_ids[owner], self.task_ids[donor]);
+                self.tasks[owner.idx()].donors.push(donor);
+                self.set_boost(owner);
+            }
+            Effect::Unboost { owner, donor } => {
+                let (owner, donor) = (self.task_ids[owner], self.task_ids[donor]);
+                let donors = &mut self.tasks[owner.idx()].donors;
+                if let Some(at) = donors.iter().position(|&d| d == donor) {
+                    donors.remove(at);
+                }
+                self.set_boost(owner);
+            }
+        }
+    }
+
+    /// Lends a task the strongest priority among those who wait for it.
+    fn set_boost(&mut self, owner: TaskId) {
+        let donors = &self.tasks[owner.idx()].donors;
+        let donor = donors.iter().copied().min_by_key(|&donor| self.sched.tasks[donor].prio);
+        self.sched.rt_mutex_setprio(owner, donor, self.now);
+    }
+
+    /// Time to use memory: each line costs what the level it fits in costs, many at a time unless each waits for the
+    /// one before.
+    fn use_memory(&mut self, curr: TaskId, kind: MemoryKind, count: u32, buffer: BufferId, touched: u64) {
+        let _ = buffer;
+        let caches = &self.machine.caches;
+        let costs = &self.machine.costs.refill;
+        let line_ps = if touched <= caches.l1d_bytes {
+            0
+        } else if touched <= caches.l2_bytes {
+            costs.l2_line_ps
+        } else if touched <= caches.llc_bytes {
+            costs.llc_line_ps
+        } else {
+            costs.memory_local_line_ps
+        };
+        let (lines, overlap) = match kind {
+            MemoryKind::Chase => (u64::from(count), 1),
+            MemoryKind::Set | MemoryKind::Write | MemoryKind::Read => {
+                (u64::from(count).div_ceil(caches.line_bytes.max(1)), u64::from(costs.typical_overlap.max(1)))
+            }
+        };
+        let run = &mut self.tasks[curr.idx()];
+        // At least a nanosecond of work a line, whatever the machine.
+        run.work_left = lines.max(1) << 10;
+        run.stall_left += lines * line_ps / overlap / 1000;
+        run.working_set = run.working_set.max(touched);
+    }
+}

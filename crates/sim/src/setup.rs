@@ -1,0 +1,214 @@
+//! From a workload to a machine that is about to run it.
+
+use crate::cpu::Cpu;
+use crate::event::Event;
+use crate::locks::Locks;
+use crate::measure::Totals;
+use crate::power::PowerMeter;
+use crate::simulation::{Config, Simulation};
+use crate::task_run::TaskRun;
+use crate::tracing::Tracer;
+use crate::warmth::Warmth;
+use fairwind_engine::EventQueue;
+use fairwind_sched::entity::SCHED_PRIO_TO_WEIGHT;
+use fairwind_sched::group::RUNTIME_INF;
+use fairwind_sched::{BandwidthLimit, CpuId, GroupId, Preempt, Sched, TaskId};
+use fairwind_trace::TraceSink;
+use fairwind_workload::{Affinity, Effects, GroupSpec, Runtime, Workload};
+use std::fmt;
+
+/// The workload asks for what the machine does not have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetupError {
+    what: String,
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+/// Refuses CPUs the machine does not have.
+fn check_cpus(workload: &Workload, nr_cpus: usize) -> Result<(), SetupError> {
+    let check = |who: String, cpus: &[u32]| match cpus.iter().find(|&&cpu| cpu as usize >= nr_cpus) {
+        Some(cpu) => Err(SetupError {
+            what: format!(
+                "{who} asks for CPU {cpu}, but the machine has CPUs 0 to {}: choose a larger --machine or other CPUs",
+                nr_cpus - 1
+            ),
+        }),
+        None => Ok(()),
+    };
+    for group in &workload.groups {
+        check(format!("group {}", group.path), group.cpus.as_deref().unwrap_or(&[]))?;
+    }
+    for task in &workload.tasks {
+        for attrs in std::iter::once(&task.attrs).chain(task.phases.iter().map(|p| &p.attrs)) {
+            if let Some(Affinity::Cpus(cpus)) = &attrs.cpus {
+                check(format!("task {}", task.name), cpus)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Simulation {
+    /// Puts a workload on a machine at time 0.
+    ///
+    /// # Errors
+    /// If the workload names CPUs the machine does not have.
+    pub fn new(config: Config, workload: Workload) -> Result<Simulation, SetupError> {
+        let Config { machine, profile, duration, seed } = config;
+        let nr_cpus = machine.nr_cpus();
+        check_cpus(&workload, nr_cpus)?;
+        let kernel_preemptible = profile.preempt == Preempt::Full;
+        let mut sched = Sched::new(profile, machine.topology.clone());
+        sched.seed(seed);
+        sched.set_balance_cost(fairwind_sched::balance::BalanceCost { per_cpu_ns: machine.costs.search_ns.llc });
+        let runtime = Runtime::new(&workload);
+        let end = match (duration, runtime.end_ns()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let places = &machine.topology.cpus;
+        let nr_cores = places.iter().map(|p| p.core + 1).max().unwrap_or(0) as usize;
+        let nr_packages = places.iter().map(|p| p.package + 1).max().unwrap_or(0) as usize;
+        let mut core_cpus = vec![Vec::new(); nr_cores];
+        for (cpu, place) in places.iter().enumerate() {
+            core_cpus[place.core as usize].push(CpuId(cpu as u32));
+        }
+        let nr_idle_states = machine.costs.idle.states().len();
+        let smt_slows = machine.costs.smt_speed_per_1024.iter().any(|&s| s != 1024);
+        let mut simulation = Simulation {
+            cpus: (0..nr_cpus as u32).map(|cpu| Cpu::new(TaskId(cpu), nr_idle_states)).collect(),
+            tasks: Vec::new(),
+            task_ids: vec![TaskId::NONE; runtime.nr_tasks()],
+            group_ids: Vec::new(),
+            group_paths: vec!["/".to_string()],
+            period_generations: vec![0],
+            group_timer_cpus: vec![CpuId(0)],
+            core_busy: vec![0; nr_cores],
+            package_busy: vec![0; nr_packages],
+            core_cpus,
+            smt_slows,
+            kernel_preemptible,
+            locks: Locks::new(nr_cpus),
+            warmth: Warmth::new(&machine),
+            power: PowerMeter::new(&machine, nr_packages, nr_cores),
+            totals: Totals::default(),
+            tracer: None,
+            monitors: Vec::new(),
+            violation: None,
+            trace_error: None,
+            queue: EventQueue::new(),
+            program_effects: Effects::default(),
+            sched_effects: Vec::new(),
+            now: 0,
+            end,
+            seed,
+            sched,
+            machine,
+            workload,
+            runtime,
+        };
+        simulation.make_groups();
+        for task in simulation.sched.tasks.ids() {
+            debug_assert_eq!(task.idx(), simulation.tasks.len());
+            simulation.tasks.push(TaskRun::new(u32::MAX));
+        }
+        for cpu in simulation.sched.rqs.ids() {
+            simulation.cpus[cpu.idx()].idle_since = Some(0);
+            simulation.sched.rqs[cpu].polling = simulation.machine.costs.idle.states().len() == 1;
+            simulation.cpus[cpu.idx()].idle_state = nr_idle_states - 1;
+            simulation.sched.nohz_balance_enter_idle(cpu);
+        }
+        simulation.carry_out_effects(CpuId(0));
+        let starts: Vec<(usize, u64)> = simulation.runtime.start().collect();
+        for (task, time) in starts {
+            simulation.queue.push(time, Event::Start { task: task as u32 });
+        }
+        Ok(simulation)
+    }
+
+    /// Writes every event to a trace from now on; call before the run.
+    pub fn trace_to(&mut self, sinks: Vec<Box<dyn TraceSink>>) {
+        self.sched.notice_runtime = true;
+        self.tracer = Some(Tracer::new(sinks, &self.group_paths, &self.sched));
+    }
+
+    fn make_groups(&mut self) {
+        for idx in 0..self.workload.groups.len() {
+            let spec = self.workload.groups[idx].clone();
+            let group = match spec.parent {
+                None => GroupId::ROOT,
+                Some(parent) => self.make_group(self.group_ids[parent.idx()], &spec.path),
+            };
+            self.group_ids.push(group);
+            self.set_group(group, &spec);
+        }
+    }
+
+    /// Makes a group below another.
+    pub(crate) fn make_group(&mut self, parent: GroupId, path: &str) -> GroupId {
+        let group = self.sched.create_group(parent, self.now);
+        self.group_paths.push(path.to_string());
+        self.period_generations.push(0);
+        self.group_timer_cpus.push(CpuId(0));
+        group
+    }
+
+    fn set_group(&mut self, group: GroupId, spec: &GroupSpec) {
+        const CHECKED: &str = "group settings were checked when read";
+        if let Some(weight) = spec.weight {
+            let shares = weight.shares(|nice| u64::from(SCHED_PRIO_TO_WEIGHT[(nice + 20) as usize]));
+            self.sched.set_shares(group, shares, self.now).expect(CHECKED);
+        }
+        if let Some(limit) = spec.bandwidth {
+            let limit = BandwidthLimit {
+                quota: limit.quota_us.map_or(RUNTIME_INF, |us| us * 1000),
+                period: limit.period_us * 1000,
+                burst: limit.burst_us * 1000,
+            };
+            self.sched.set_bandwidth(group, limit, self.now).expect(CHECKED);
+        }
+        if spec.idle == Some(true) {
+            self.sched.set_idle(group, true, self.now).expect(CHECKED);
+        }
+        let clamps = &mut self.sched.groups[group].uclamp;
+        *clamps = [spec.uclamp_min.unwrap_or(clamps[0]), spec.uclamp_max.unwrap_or(clamps[1])];
+    }
+
+    /// A task of the workload starts, as if a thread on CPU 0 had created it.
+    pub(crate) fn start_task(&mut self, program: u32) {
+        let cpu = self.sched.active.first().unwrap_or(CpuId(0));
+        self.charge(cpu);
+        let task = self.sched.spawn(cpu, self.now);
+        self.announce(cpu, task, program, TaskId::NONE);
+        self.carry_out_effects(cpu);
+        self.resume(cpu);
+    }
+
+    /// The running task of `cpu` forks.
+    pub(crate) fn fork_task(&mut self, cpu: CpuId, parent: TaskId, program: usize) {
+        let task = self.sched.fork(cpu, self.now);
+        self.task_ids.push(TaskId::NONE);
+        debug_assert_eq!(self.task_ids.len(), program + 1);
+        self.announce(cpu, task, program as u32, parent);
+    }
+
+    fn announce(&mut self, cpu: CpuId, task: TaskId, program: u32, parent: TaskId) {
+        debug_assert_eq!(task.idx(), self.tasks.len());
+        self.tasks.push(TaskRun::new(program));
+        self.task_ids[program as usize] = task;
+        if let Some(tracer) = &mut self.tracer {
+            let name = self.runtime.name(program as usize);
+            tracer.task(self.now, cpu, &self.sched, task, parent, &name);
+        }
+        let attrs = self.runtime.initial_attrs(program as usize).clone();
+        self.apply_attrs(cpu, task, &attrs);
+        self.sched.wake_up_new_task(cpu, task, self.now);
+    }
+}

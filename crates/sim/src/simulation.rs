@@ -1,0 +1,200 @@
+//! The simulation: its state, and the loop that takes events in order.
+
+use crate::cpu::Cpu;
+use crate::event::Event;
+use crate::locks::Locks;
+use crate::measure::Totals;
+use crate::monitor::{Monitor, Violation};
+use crate::power::PowerMeter;
+use crate::task_run::TaskRun;
+use crate::tracing::Tracer;
+use crate::warmth::Warmth;
+use fairwind_engine::EventQueue;
+use fairwind_machine::Machine;
+use fairwind_sched::{CpuId, Effect, GroupId, KernelProfile, Nanos, Sched, TaskId};
+use fairwind_workload::{Effects, Runtime, Workload};
+use std::io;
+
+/// What to run a workload on.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The hardware.
+    pub machine: Machine,
+    /// The kernel.
+    pub profile: KernelProfile,
+    /// When to end, at the latest; none: when the workload says.
+    pub duration: Option<Nanos>,
+    /// Seed of what the kernel draws at random.
+    pub seed: u64,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The time asked for is reached; call again to go on.
+    TimeReached,
+    /// The duration is over, or the last task has ended.
+    Finished,
+}
+
+/// A machine running a workload.
+pub struct Simulation {
+    pub(crate) sched: Sched,
+    pub(crate) machine: Machine,
+    pub(crate) queue: EventQueue<Event>,
+    pub(crate) workload: Workload,
+    pub(crate) runtime: Runtime,
+    pub(crate) program_effects: Effects,
+    pub(crate) sched_effects: Vec<Effect>,
+    pub(crate) cpus: Vec<Cpu>,
+    /// `[nr_tasks of sched]`.
+    pub(crate) tasks: Vec<TaskRun>,
+    /// The scheduler's id of each task of the workload; none before it starts.
+    pub(crate) task_ids: Vec<TaskId>,
+    /// The scheduler's id of each group of the workload.
+    pub(crate) group_ids: Vec<GroupId>,
+    /// Path of each group of the scheduler.
+    pub(crate) group_paths: Vec<String>,
+    pub(crate) period_generations: Vec<u32>,
+    /// The CPU on which each group's timers were last armed.
+    pub(crate) group_timer_cpus: Vec<CpuId>,
+    /// Busy threads of each core, `[nr_cores]`.
+    pub(crate) core_busy: Vec<u32>,
+    /// Threads of each core, `[nr_cores]`.
+    pub(crate) core_cpus: Vec<Vec<CpuId>>,
+    /// Busy cores of each package, `[nr_packages]`.
+    pub(crate) package_busy: Vec<u32>,
+    pub(crate) smt_slows: bool,
+    pub(crate) kernel_preemptible: bool,
+    pub(crate) locks: Locks,
+    pub(crate) warmth: Warmth,
+    pub(crate) power: PowerMeter,
+    pub(crate) totals: Totals,
+    pub(crate) tracer: Option<Tracer>,
+    pub(crate) monitors: Vec<Box<dyn Monitor>>,
+    pub(crate) violation: Option<Violation>,
+    pub(crate) trace_error: Option<io::Error>,
+    pub(crate) now: Nanos,
+    pub(crate) end: Option<Nanos>,
+    pub(crate) seed: u64,
+}
+
+impl Simulation {
+    /// The scheduler, to look at.
+    pub fn sched(&self) -> &Sched {
+        &self.sched
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// When the run ends at the latest; none: with its last task.
+    pub fn end(&self) -> Option<Nanos> {
+        self.end
+    }
+
+    /// Checks an invariant from now on, after every event.
+    pub fn add_monitor(&mut self, monitor: Box<dyn Monitor>) {
+        self.monitors.push(monitor);
+    }
+
+    /// The first invariant that a monitor found broken.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// Runs until `until`, or to the end.
+    pub fn run_until(&mut self, until: Nanos) -> Outcome {
+        let until = self.end.map_or(until, |end| end.min(until));
+        while let Some(time) = self.queue.peek_time() {
+            if time > until || self.is_over() {
+                break;
+            }
+            let Some((time, event)) = self.queue.pop() else { break };
+            self.now = time;
+            self.handle(event);
+            if let Some(tracer) = &mut self.tracer {
+                self.trace_error = tracer.take_error();
+            }
+            if !self.monitors.is_empty() {
+                self.watch();
+            }
+        }
+        if self.is_over() {
+            return Outcome::Finished;
+        }
+        self.now = self.now.max(until);
+        if self.end == Some(self.now) { Outcome::Finished } else { Outcome::TimeReached }
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Panics
+    /// If the run has no end: no duration was given and a task loops forever.
+    pub fn run(&mut self) {
+        assert!(self.end.is_some() || self.workload_ends(), "the run has no end");
+        while self.run_until(Nanos::MAX) != Outcome::Finished {}
+    }
+
+    /// Does the workload end by itself?
+    pub fn workload_ends(&self) -> bool {
+        use fairwind_workload::Loops;
+        self.workload.tasks.iter().all(|task| {
+            task.loops != Loops::Forever && task.phases.iter().all(|phase| phase.loops != Loops::Forever)
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        self.violation.is_some()
+            || (self.runtime.nr_alive() == 0 && self.end.is_none())
+            || self.trace_error.is_some()
+    }
+
+    fn handle(&mut self, event: Event) {
+        self.totals.events += 1;
+        match event {
+            Event::Segment { cpu, generation } => {
+                if self.cpus[cpu.idx()].generation == generation {
+                    self.charge(cpu);
+                    self.resume(cpu);
+                }
+            }
+            Event::Tick { cpu } => self.tick(cpu),
+            Event::Ipi { cpu } => self.ipi(cpu, self.machine.costs.kernel.interrupt_ns),
+            Event::Poll { cpu } => self.ipi(cpu, 0),
+            Event::Timer { task, cpu, awake } => self.timer(task, cpu, awake),
+            Event::PeriodTimer { group, generation } => self.period_timer(group, generation),
+            Event::SlackTimer { group } => self.slack_timer(group),
+            Event::Hrtick { cpu, generation } => self.hrtick(cpu, generation),
+            Event::RtTimer { cpu } => self.rt_timer(cpu),
+            Event::Start { task } => self.start_task(task),
+        }
+    }
+
+    fn watch(&mut self) {
+        let mut monitors = std::mem::take(&mut self.monitors);
+        for monitor in &mut monitors {
+            if let Err(violation) = monitor.check(self) {
+                self.violation.get_or_insert(violation);
+            }
+        }
+        self.monitors = monitors;
+    }
+
+    /// Ends the run: accounts everything up to now and completes the trace.
+    ///
+    /// # Errors
+    /// If the trace could not be written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        for cpu in self.sched.rqs.ids() {
+            self.account(cpu);
+        }
+        self.power.advance_all(self.now, &self.machine);
+        if let Some(error) = self.trace_error.take() {
+            return Err(error);
+        }
+        self.tracer.take().map_or(Ok(()), Tracer::finish)
+    }
+}

@@ -1,0 +1,107 @@
+//! Context switches and the accounting of who ran for how long.
+
+use crate::cpu::Segment;
+use crate::event::Event;
+use crate::simulation::Simulation;
+use fairwind_sched::{CpuId, Switch, TaskId, TaskState};
+
+impl Simulation {
+    /// Calls schedule() on a CPU and carries out the switch it decides on.
+    pub(crate) fn switch(&mut self, cpu: CpuId) {
+        debug_assert!(self.cpus[cpu.idx()].segment == Segment::None);
+        let balanced = self.sched.balance_time_spent();
+        let switch = self.sched.schedule(cpu, self.now, false);
+        let balancing = self.sched.balance_time_spent() - balanced;
+        // What the pick did to others comes before the switch itself, as in the kernel's trace.
+        self.carry_out_effects(cpu);
+        let kernel = &self.machine.costs.kernel;
+        let mut debt = kernel.schedule_ns + balancing;
+        if switch.prev != switch.next {
+            debt += kernel.context_switch_ns;
+            self.totals.switches += 1;
+            self.account(cpu);
+            self.leave(cpu, &switch);
+            self.arrive(cpu, switch.next);
+            if let Some(tracer) = &mut self.tracer {
+                tracer.switch(self.now, cpu, &self.sched, &switch);
+            }
+        }
+        self.cpus[cpu.idx()].debt += debt;
+    }
+
+    /// Books the time since the last switch to whoever ran.
+    pub(crate) fn account(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu.idx()];
+        let elapsed = self.now - c.since;
+        c.since = self.now;
+        // The scheduler has switched already when this is called from a switch: the CPU remembers itself.
+        if c.idle_since.is_some() {
+            c.idle_ns += elapsed;
+            c.idle_state_ns[c.idle_state] += elapsed;
+        } else {
+            c.busy_ns += elapsed;
+            let ran = c.running;
+            self.tasks[ran.idx()].cpu_ns += elapsed;
+        }
+    }
+
+    fn leave(&mut self, cpu: CpuId, switch: &Switch) {
+        let prev = switch.prev;
+        if self.cpus[cpu.idx()].idle_since.is_some() {
+            self.exit_idle(cpu);
+            return;
+        }
+        let run = &mut self.tasks[prev.idx()];
+        run.last_cpu = cpu;
+        if run.working_set > 0 {
+            run.footprint_then = self.warmth.mark(&self.machine, cpu);
+        }
+        if switch.prev_state == TaskState::Running {
+            self.begin_wait(prev);
+        }
+    }
+
+    fn arrive(&mut self, cpu: CpuId, next: TaskId) {
+        self.cpus[cpu.idx()].running = next;
+        if next == self.sched.rqs[cpu].idle {
+            return;
+        }
+        self.end_wait(next);
+        let run = &mut self.tasks[next.idx()];
+        if let Some(woken_at) = run.woken_at.take() {
+            run.record_latency(self.now - woken_at);
+            if run.program != u32::MAX {
+                self.runtime.woke(run.program as usize, woken_at, self.now);
+            }
+        }
+        if run.working_set > 0 {
+            let (last, then, bytes) = (run.last_cpu, run.footprint_then, run.working_set);
+            let stall = self.warmth.arrive(&self.machine, cpu, last, then, bytes);
+            self.tasks[next.idx()].stall_left += stall;
+        }
+        if !self.cpus[cpu.idx()].tick_queued {
+            self.cpus[cpu.idx()].tick_queued = true;
+            let tick = self.sched.tick_nsec();
+            self.queue.push((self.now / tick + 1) * tick, Event::Tick { cpu });
+        }
+    }
+
+    /// How long the task's own queue has been held back by limits, up to now.
+    fn throttled_so_far(&self, task: TaskId) -> u64 {
+        let cfs_rq = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
+        let cfs = &self.sched.cfs_rqs[cfs_rq];
+        let open = if cfs.throttled_clock_self != 0 { self.now.saturating_sub(cfs.throttled_clock_self) } else { 0 };
+        cfs.throttled_clock_self_time + open
+    }
+
+    /// A task begins to wait for a CPU.
+    pub(crate) fn begin_wait(&mut self, task: TaskId) {
+        self.tasks[task.idx()].waiting_throttled_then = self.throttled_so_far(task);
+    }
+
+    fn end_wait(&mut self, task: TaskId) {
+        let total = self.throttled_so_far(task);
+        let run = &mut self.tasks[task.idx()];
+        run.throttled_ns += total.saturating_sub(run.waiting_throttled_then);
+    }
+}

@@ -1,0 +1,78 @@
+//! A task in execution: what is left of its present step, and what was measured of it.
+
+use fairwind_sched::{CpuId, Nanos, TaskId};
+use hdrhistogram::Histogram;
+
+/// What the task's present step is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Activity {
+    /// A fixed amount of work (possibly none: then the next step is due).
+    Work,
+    /// Work until a point in time, seen at the end of a chunk.
+    Until(Nanos),
+}
+
+/// A task in execution.
+#[derive(Debug)]
+pub(crate) struct TaskRun {
+    /// Its number in the workload; `u32::MAX` for idle tasks and stoppers.
+    pub(crate) program: u32,
+    pub(crate) activity: Activity,
+    /// Kernel time still to spend; not preemptible unless the kernel is.
+    pub(crate) kernel_left: Nanos,
+    /// Time to lose to cold caches and memory.
+    pub(crate) stall_left: Nanos,
+    /// Work left in 1/1024 ns at the reference speed.
+    pub(crate) work_left: u64,
+    /// Bytes it keeps using.
+    pub(crate) working_set: u64,
+    /// Where it last ran.
+    pub(crate) last_cpu: CpuId,
+    /// What had gone through that CPU's caches when it left.
+    pub(crate) footprint_then: crate::warmth::Mark,
+    /// Woken and not yet running, since.
+    pub(crate) woken_at: Option<Nanos>,
+    /// Runnable and not running, since.
+    pub(crate) waiting_throttled_then: Nanos,
+    pub(crate) latency: Option<Box<Histogram<u32>>>,
+    pub(crate) wakeups: u64,
+    pub(crate) throttled_ns: Nanos,
+    pub(crate) cpu_ns: Nanos,
+    pub(crate) stall_ns: Nanos,
+    /// Who waits for it and lends it priority.
+    pub(crate) donors: Vec<TaskId>,
+    /// When it ended.
+    pub(crate) ended_at: Option<Nanos>,
+}
+
+impl TaskRun {
+    pub(crate) fn new(program: u32) -> Self {
+        TaskRun {
+            program,
+            activity: Activity::Work,
+            kernel_left: 0,
+            stall_left: 0,
+            work_left: 0,
+            working_set: 0,
+            last_cpu: CpuId::NONE,
+            footprint_then: crate::warmth::Mark::default(),
+            woken_at: None,
+            waiting_throttled_then: 0,
+            latency: None,
+            wakeups: 0,
+            throttled_ns: 0,
+            cpu_ns: 0,
+            stall_ns: 0,
+            donors: Vec::new(),
+            ended_at: None,
+        }
+    }
+
+    /// Counts a wakeup latency.
+    pub(crate) fn record_latency(&mut self, latency: Nanos) {
+        let histogram = self.latency.get_or_insert_with(|| {
+            Box::new(Histogram::new_with_bounds(1, 1 << 40, 2).expect("valid bounds"))
+        });
+        histogram.saturating_record(latency.max(1));
+    }
+}

@@ -1,0 +1,28 @@
+//! Traces of the scheduler, in the formats the field reads.
+//!
+//! Model.       A producer announces tasks, groups and counters, then hands over [`Event`]s one at
+//!              a time; a [`TraceSink`] writes them in one format. [`create`] chooses the format by
+//!              the file's extension.
+//! Invariants.  A target appears only when [`TraceSink::finish`] has succeeded: until then
+//!              everything is in a hidden file beside it, which goes away with the sink. Memory
+//!              does not grow with the number of events. The same calls give the same bytes.
+//! Units.       Time stamps and durations are nanoseconds.
+//! Not here.    Simulation, and any judgement on the events: a sink writes what it is given.
+
+pub mod error;
+pub mod event;
+pub mod format;
+mod ftrace_text;
+mod perfetto;
+mod roster;
+pub mod sink;
+mod staged;
+mod table;
+mod trace_dat;
+
+pub use error::Error;
+pub use event::{Context, Event, EventKind, PWR_EVENT_EXIT, SWAPPER, TaskState};
+pub use format::{Format, create};
+pub use sink::{
+    CounterInfo, CounterScope, CounterUnit, GroupInfo, Header, ROOT_GROUP, TaskInfo, TraceSink,
+};

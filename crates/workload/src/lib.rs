@@ -1,0 +1,25 @@
+//! Workloads: what tasks do, read from rt-app files and run as a pure state machine.
+//!
+//! Model.       [`parse`] turns text into a [`Workload`], in which all names are resolved;
+//!              [`write`](fn@write) turns it back. [`Runtime`] holds every task's place in its
+//!              program and all objects that tasks share, and says step by step what each task
+//!              does next.
+//! Not here.    Clock, CPUs and scheduling: the caller tells the time and decides who runs.
+
+pub mod cgroup;
+mod error;
+mod global;
+mod json;
+mod parse;
+mod runtime;
+mod spec;
+mod suggest;
+mod write;
+
+pub use cgroup::{Bandwidth, GroupSpec, GroupWeight};
+pub use error::{Error, ErrorKind, Warning};
+pub use global::{Calibration, Global, LogSize, RealRun};
+pub use parse::{parse, parse_files};
+pub use runtime::*;
+pub use spec::*;
+pub use write::{WriteError, write};

@@ -1,0 +1,334 @@
+//! One step of one task.
+//!
+//! Model.       Operations are carried out until one takes time, blocks or ends the task. An
+//!              operation that blocks leaves the task at the operation that follows the wakeup:
+//!              itself, where the task must try again.
+
+use super::program::{NONE, Op, touched};
+use super::queue::{Link, Queue};
+use super::{AttrsId, Effect, Effects, FORKS_LIMIT, LoopRow, Runtime, Step};
+use crate::spec::{Loops, MemoryUse, TaskSpecId};
+
+impl Runtime {
+    /// Tells what a task does next, at `now_ns`. The task is on a CPU and done with its last step.
+    /// What it does to others is appended to `out`.
+    ///
+    /// # Panics
+    /// If the task has ended, or blocked and was not woken.
+    pub fn step(&mut self, task: usize, now_ns: u64, out: &mut Effects) -> Step {
+        assert!(
+            !self.links[task].queued,
+            "task {task} is not woken at {now_ns}"
+        );
+        assert!(
+            !self.tasks[task].exited,
+            "task {task} has ended at {now_ns}"
+        );
+        loop {
+            let op = self.program.ops[self.tasks[task].pc as usize];
+            if let Some(step) = self.operate(task, op, now_ns, out) {
+                return step;
+            }
+        }
+    }
+
+    #[inline]
+    fn operate(&mut self, task: usize, op: Op, now_ns: u64, out: &mut Effects) -> Option<Step> {
+        let id = task as u32;
+        let state = &mut self.tasks[task];
+        match op {
+            Op::Start => {
+                if now_ns < state.first_ns {
+                    return Some(Step::SleepUntil(state.first_ns));
+                }
+                if self.program.tasks[state.spec.idx()].loops == Loops::Times(0) {
+                    return Some(self.exit(task));
+                }
+                state.pc += 1;
+            }
+            Op::PhaseBegin { phase } => return self.begin_phase(task, phase, now_ns),
+            Op::PhaseEnd { phase } => return self.end_phase(task, phase, now_ns, out),
+            Op::Run { ns } => {
+                state.pc += 1;
+                state.row.c_duration_ns += ns;
+                state.mark_ns = now_ns;
+                if ns > 0 {
+                    state.timed = true;
+                    return Some(Step::Run { work_ns: ns });
+                }
+            }
+            Op::RunTime { ns } => {
+                state.pc += 1;
+                state.row.c_duration_ns += ns;
+                state.mark_ns = now_ns;
+                if ns > 0 {
+                    state.timed = true;
+                    return Some(Step::RunTime {
+                        until_ns: now_ns + ns,
+                    });
+                }
+            }
+            Op::RunDone => {
+                state.pc += 1;
+                state.row.run_ns += now_ns - state.mark_ns;
+            }
+            Op::Sleep { ns } => {
+                state.pc += 1;
+                state.timed |= ns > 0;
+                return Some(Step::SleepUntil(now_ns + ns));
+            }
+            Op::Timer {
+                timer,
+                unique,
+                period_ns,
+            } => {
+                return self.timer(task, timer, unique, period_ns, now_ns);
+            }
+            Op::TimerWoke => {
+                state.pc += 1;
+                state.row.wu_lat_ns += now_ns.saturating_sub(state.mark_ns);
+            }
+            Op::Memory(memory) => {
+                state.pc += 1;
+                let MemoryUse {
+                    kind,
+                    count,
+                    buffer,
+                } = memory;
+                if count > 0 {
+                    state.timed = true;
+                    let working_set = touched(&memory, &self.buffers[buffer.idx()]);
+                    return Some(Step::Memory {
+                        kind,
+                        count,
+                        buffer,
+                        working_set,
+                    });
+                }
+            }
+            Op::IoRun { bytes } => {
+                state.pc += 1;
+                if self.device_waits && bytes > 0 {
+                    state.timed = true;
+                    let transfer = u64::from(bytes) * 1_000_000 / self.options.io_bytes_per_ms;
+                    return Some(Step::Io {
+                        ns: (self.options.io_latency_ns + transfer).max(1),
+                    });
+                }
+            }
+            Op::Lock(mutex) => {
+                let taken = match &mut self.pi {
+                    Some(pi) => {
+                        // Whoever waits is woken as the owner.
+                        state.pc += 1;
+                        pi.lock(id, mutex, &mut self.links, out)
+                    }
+                    None => {
+                        let taken = self
+                            .mutexes
+                            .lock(id, mutex, state.contended, &mut self.links);
+                        state.contended = !taken;
+                        state.pc += u32::from(taken);
+                        taken
+                    }
+                };
+                if !taken {
+                    return Some(Step::Block);
+                }
+            }
+            Op::Unlock(mutex) => {
+                state.pc += 1;
+                self.unlock(id, mutex, out);
+            }
+            Op::CondWait { cond, mutex } => {
+                state.pc += 1;
+                state.contended = true;
+                self.unlock(id, mutex, out);
+                self.conds[cond.idx()].push(id, &mut self.links);
+                return Some(Step::Block);
+            }
+            Op::Signal(cond) => {
+                state.pc += 1;
+                wake_first(&mut self.conds[cond.idx()], &mut self.links, out);
+            }
+            Op::Broadcast(cond) => {
+                state.pc += 1;
+                while wake_first(&mut self.conds[cond.idx()], &mut self.links, out) {}
+            }
+            Op::BarrierArrive(barrier) => {
+                let barrier = &mut self.barriers[barrier.idx()];
+                if barrier.missing == 0 {
+                    // Those that leave count themselves back in.
+                    state.pc += 2;
+                    while wake_first(&mut barrier.waiters, &mut self.links, out) {}
+                } else {
+                    state.pc += 1;
+                    barrier.missing -= 1;
+                    barrier.waiters.push(id, &mut self.links);
+                    return Some(Step::Block);
+                }
+            }
+            Op::BarrierLeave(barrier) => {
+                state.pc += 1;
+                self.barriers[barrier.idx()].missing += 1;
+            }
+            Op::SemPost(sem) => {
+                state.pc += 1;
+                let sem = &mut self.semaphores[sem.idx()];
+                sem.value += 1;
+                wake_first(&mut sem.waiters, &mut self.links, out);
+            }
+            Op::SemWait(sem) => {
+                let sem = &mut self.semaphores[sem.idx()];
+                if sem.value == 0 {
+                    sem.waiters.push(id, &mut self.links);
+                    return Some(Step::Block);
+                }
+                sem.value -= 1;
+                state.pc += 1;
+            }
+            Op::Yield => {
+                state.pc += 1;
+                return Some(Step::Yield);
+            }
+            Op::Fork(spec) => {
+                state.pc += 1;
+                self.fork(spec, out);
+            }
+        }
+        None
+    }
+
+    fn begin_phase(&mut self, task: usize, phase: u32, now_ns: u64) -> Option<Step> {
+        let program = self.program.phases[phase as usize];
+        let state = &mut self.tasks[task];
+        if program.attrs != NONE && program.attrs != state.applied {
+            state.applied = program.attrs;
+            self.note_priority(task, program.attrs);
+            return Some(Step::SetAttrs(AttrsId(program.attrs)));
+        }
+        state.pc += 1;
+        state.timed = false;
+        let first = self.program.tasks[state.spec.idx()].first_phase;
+        state.row = LoopRow {
+            task,
+            phase: phase - first,
+            start_ns: now_ns,
+            ..LoopRow::default()
+        };
+        None
+    }
+
+    fn end_phase(
+        &mut self,
+        task: usize,
+        phase: u32,
+        now_ns: u64,
+        out: &mut Effects,
+    ) -> Option<Step> {
+        let program = self.program.phases[phase as usize];
+        let state = &mut self.tasks[task];
+        state.row.end_ns = now_ns;
+        state.stats.add(&state.row);
+        if self.options.log_loops {
+            out.rows.push(state.row);
+        }
+        state.phase_loop = state.phase_loop.wrapping_add(1);
+        if program.loops != Loops::Times(state.phase_loop) {
+            state.pc = program.begin;
+        } else {
+            state.phase_loop = 0;
+            if program.last {
+                let own = &self.program.tasks[state.spec.idx()];
+                state.task_loop = state.task_loop.wrapping_add(1);
+                if own.loops == Loops::Times(state.task_loop) {
+                    return Some(self.exit(task));
+                }
+                state.pc = self.program.phases[own.first_phase as usize].begin;
+            } else {
+                state.pc = self.program.phases[phase as usize + 1].begin;
+            }
+        }
+        (!state.timed).then_some(Step::Run {
+            work_ns: self.options.loop_overhead_ns,
+        })
+    }
+
+    /// A timer's period ends a period after its last end, or after the task's start. A relative
+    /// timer that is missed goes on from now.
+    fn timer(
+        &mut self,
+        task: usize,
+        timer: u32,
+        unique: bool,
+        period_ns: u64,
+        now_ns: u64,
+    ) -> Option<Step> {
+        let state = &mut self.tasks[task];
+        let base = if unique { state.timers } else { 0 };
+        let timer = &mut self.timers[(base + timer) as usize];
+        let next_ns = timer.next_ns.unwrap_or(state.first_ns) + period_ns;
+        timer.next_ns = Some(next_ns);
+        let slack = next_ns.wrapping_sub(now_ns) as i64;
+        let row = &mut state.row;
+        row.c_period_ns += period_ns;
+        row.timers += 1;
+        row.slack_ns = if self.cumulative_slack {
+            row.slack_ns + slack
+        } else {
+            slack
+        };
+        if now_ns < next_ns {
+            state.pc += 1;
+            state.mark_ns = next_ns;
+            state.timed = true;
+            return Some(Step::SleepUntil(next_ns));
+        }
+        state.pc += 2;
+        row.missed += 1;
+        row.wu_lat_ns = 0;
+        if timer.relative {
+            timer.next_ns = Some(now_ns);
+        }
+        None
+    }
+
+    fn unlock(&mut self, task: u32, mutex: crate::spec::MutexId, out: &mut Effects) {
+        match &mut self.pi {
+            Some(pi) => pi.unlock(task, mutex, &mut self.links, out),
+            None => self.mutexes.unlock(mutex, &mut self.links, out),
+        }
+    }
+
+    fn fork(&mut self, spec: TaskSpecId, out: &mut Effects) {
+        let forks = self.forks[spec.idx()];
+        if forks == FORKS_LIMIT {
+            self.forks_refused += 1;
+            return;
+        }
+        self.forks[spec.idx()] = forks + 1;
+        let task = self.add_task(spec, Some(forks));
+        out.list.push(Effect::Fork { task, spec });
+    }
+
+    fn exit(&mut self, task: usize) -> Step {
+        self.tasks[task].exited = true;
+        self.nr_alive -= 1;
+        Step::Exit
+    }
+}
+
+/// Wakes the first waiter; false: there was none.
+#[inline]
+fn wake_first(queue: &mut Queue, links: &mut [Link], out: &mut Effects) -> bool {
+    match queue.pop(links) {
+        Some(task) => {
+            out.list.push(Effect::Wake {
+                task: task as usize,
+                sync: false,
+            });
+            true
+        }
+        None => false,
+    }
+}
