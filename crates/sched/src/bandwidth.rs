@@ -387,6 +387,7 @@ impl Sched {
             }
             se = self.ses[se].parent;
         }
+        self.fair_server_unthrottled(cpu, moved.queued);
         self.add_nr_running(cpu, moved.queued);
     }
 

@@ -117,7 +117,7 @@ impl Sched {
             Class::Fair => self.put_prev_task_fair(task),
             Class::Rt => self.put_prev_task_rt(cpu, task),
             Class::Stop => self.charge_stop(cpu),
-            Class::Idle => {}
+            Class::Idle => self.fair_server_update_idle_time(cpu),
         }
     }
 

@@ -370,6 +370,9 @@ impl Sched {
         let entity = &mut self.ses[curr];
         entity.vruntime = entity.vruntime.wrapping_add(entity.load.calc_delta_fair(delta_exec));
         let resched = self.update_deadline(cfs_rq, curr);
+        if self.ses[curr].is_task() {
+            self.fair_server_update(cpu, delta_exec);
+        }
         self.account_cfs_rq_runtime(cfs_rq, delta_exec);
         if self.cfs_rqs[cfs_rq].nr_queued == 1 {
             return;
@@ -712,6 +715,7 @@ impl Sched {
             }
             se = self.ses[se].parent;
         }
+        self.fair_server_enqueued(cpu);
         self.add_nr_running(cpu, 1);
         self.assert_list_leaf_cfs_rq(cpu);
         self.hrtick_update(cpu);

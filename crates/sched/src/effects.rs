@@ -69,12 +69,12 @@ pub enum Effect {
         /// Where to.
         dest: CpuId,
     },
-    /// Have the stopper of a CPU push RT tasks away (`push_rt_tasks`).
+    /// Interrupt a CPU so that it pushes RT tasks away (`push_rt_tasks`).
     PushRt {
         /// Which CPU.
         cpu: CpuId,
     },
-    /// Arm the RT or fair-server timer of a CPU (`rt_timer`).
+    /// Arm the RT or fair-server timer of a CPU (`rt_timer`), replacing its earlier setting.
     StartRtTimer {
         /// Which CPU.
         cpu: CpuId,

@@ -247,7 +247,7 @@ mod tests {
         let mut heavy = LoadWeight::of_nice(-5);
         let mut light = LoadWeight::of_nice(5);
         // 1 ms of wall time: 1024/3121 ms and 1024/335 ms of virtual time.
-        assert_eq!(heavy.calc_delta_fair(1_000_000), 328_100);
+        assert_eq!(heavy.calc_delta_fair(1_000_000), 328_099);
         assert_eq!(light.calc_delta_fair(1_000_000), 3_056_716);
         assert_eq!(LoadWeight::of_nice(0).calc_delta_fair(12_345), 12_345);
     }

@@ -1,12 +1,13 @@
 //! Balancing for CPUs whose tick is stopped.
 //!
-//! Model.      An idle CPU without a tick balances for nobody. A busy CPU's tick that sees a reason kicks one of them,
-//!             which then runs the periodic balancing of all of them, and decays the load that their sleeping tasks
-//!             left behind.
-//! Invariants. A CPU is in `idle_cpus_mask` exactly while its `nohz_tick_stopped` is set, and its cache's
-//!             `nr_busy_cpus` counts it out.
+//! Model.      An idle CPU without a tick balances for nobody. A busy CPU's tick that sees a reason
+//!             kicks one of them, which then runs the periodic balancing of all of them, and decays
+//!             the load that their sleeping tasks left behind.
+//! Invariants. A CPU is in `idle_cpus_mask` exactly while its `nohz_tick_stopped` is set, and its
+//!             cache's `nr_busy_cpus` counts it out.
 //! Units.      Points in time in jiffies.
-//! Source.     kernel/sched/fair.c from `find_new_ilb` to `nohz_newidle_balance`, core.c `nohz_csd_func` @ 6.1, 6.12.
+//! Source.     kernel/sched/fair.c from `find_new_ilb` to `nohz_newidle_balance`, core.c
+//!             `nohz_csd_func` @ 6.1, 6.12.
 //! Not here.   Housekeeping CPUs: all of them keep house. Priorities of asymmetric packing.
 
 use crate::balance::{Balance, CpuIdleType};
@@ -65,7 +66,8 @@ impl Nohz {
 }
 
 impl Sched {
-    // ---- kicking -----------------------------------------------------------------------------------------
+    // ---- kicking
+    // -----------------------------------------------------------------------------------------
 
     /// An idle CPU to balance for all, other than the asking one.
     fn find_new_ilb(&self, this_cpu: CpuId) -> Option<CpuId> {
@@ -113,7 +115,8 @@ impl Sched {
         }
     }
 
-    /// Several tasks; one on a CPU that has lost capacity or is too small; or other busy CPUs in the cache.
+    /// Several tasks; one on a CPU that has lost capacity or is too small; or other busy CPUs in
+    /// the cache.
     fn is_idle_help_wanted(&self, cpu: CpuId) -> bool {
         let rq = &self.rqs[cpu];
         if rq.nr_running >= 2 {
@@ -125,7 +128,8 @@ impl Sched {
         {
             return true;
         }
-        // Where CPUs differ in size, sharing a cache is no reason: the small ones may be busy and the big idle.
+        // Where CPUs differ in size, sharing a cache is no reason: the small ones may be busy and
+        // the big idle.
         if self.domains.sd_asym_cpucapacity[cpu.idx()].is_some() {
             return self.check_misfit_status(cpu);
         }
@@ -146,7 +150,8 @@ impl Sched {
         }
     }
 
-    /// Asks for the balancing softirq, unless it has been asked for and has not run yet: raised twice it runs once.
+    /// Asks for the balancing softirq, unless it has been asked for and has not run yet: raised
+    /// twice it runs once.
     pub(crate) fn raise_sched_softirq(&mut self, cpu: CpuId) {
         if !self.nohz.softirq_pending.test(cpu) {
             self.nohz.softirq_pending.set(cpu);
@@ -154,12 +159,18 @@ impl Sched {
         }
     }
 
+    /// CPUs came or left, and with one that left its softirq may have gone unserved.
+    pub(crate) fn forget_sched_softirqs(&mut self) {
+        self.nohz.softirq_pending.clear_all();
+    }
+
     /// The softirq begins.
     pub(crate) fn sched_softirq_runs(&mut self, cpu: CpuId) {
         self.nohz.softirq_pending.clear(cpu);
     }
 
-    // ---- stopping and restarting the tick -----------------------------------------------------------------
+    // ---- stopping and restarting the tick
+    // -----------------------------------------------------------------
 
     /// The CPU's tick runs again.
     pub(crate) fn nohz_balance_exit_idle(&mut self, cpu: CpuId) {
@@ -205,7 +216,8 @@ impl Sched {
         }
     }
 
-    // ---- balancing for all --------------------------------------------------------------------------------
+    // ---- balancing for all
+    // --------------------------------------------------------------------------------
 
     /// Decays what sleeping tasks left on an idle CPU, once a tick; true if there is more left.
     fn update_nohz_stats(&mut self, cpu: CpuId) -> bool {
@@ -281,8 +293,8 @@ impl Sched {
         true
     }
 
-    /// The idle loop's part, before it stops the tick: decays the idle CPUs' load if a newly idle balance promised
-    /// to. The time must have been set.
+    /// The idle loop's part, before it stops the tick: decays the idle CPUs' load if a newly idle
+    /// balance promised to. The time must have been set.
     pub fn nohz_run_idle_balance(&mut self, cpu: CpuId) {
         let flags = self.rqs[cpu].nohz_flags;
         self.rqs[cpu].nohz_flags = flags & !NOHZ_NEWILB_KICK;
@@ -291,7 +303,8 @@ impl Sched {
         }
     }
 
-    /// A CPU that found nothing to pull may decay the idle CPUs' load, if it expects to be idle for long enough.
+    /// A CPU that found nothing to pull may decay the idle CPUs' load, if it expects to be idle for
+    /// long enough.
     pub(crate) fn nohz_newidle_balance(&mut self, cpu: CpuId) {
         if self.rqs[cpu].avg_idle < self.migration_cost_unsigned() {
             return;

@@ -214,16 +214,16 @@ mod tests {
         let mut now = 0;
         for _ in 0..400 {
             now += 1 << 20;
-            if avg.update_sum(now, 1, 1, true) {
+            if avg.update_sum(now, 1024, 1, true) {
                 avg.update_avg(1);
             }
         }
-        assert_eq!((avg.load_avg, avg.util_avg), (1, 1023));
+        assert_eq!((avg.load_avg, avg.util_avg), (1024, 1024));
         // One half-life (32 periods) of sleep halves it.
         now += 32 << 20;
         assert!(avg.update_sum(now, 0, 0, false));
         avg.update_avg(1);
-        assert_eq!(avg.util_avg, 511);
+        assert_eq!((avg.load_avg, avg.util_avg), (512, 512));
     }
 
     #[test]

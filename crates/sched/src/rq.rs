@@ -135,8 +135,8 @@ pub struct Rq {
     pub nohz_flags: u32,
     /// Active balance asked of this CPU.
     pub active_balance: ActiveBalance,
-    /// Exit latency of the idle state it is in; 0: not in one.
-    pub idle_exit_latency: Nanos,
+    /// Exit latency of the idle state it is in; none: not in one, or the machine has none.
+    pub idle_exit_latency: Option<Nanos>,
     /// Counters.
     pub stats: RqStats,
 }

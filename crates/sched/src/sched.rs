@@ -139,9 +139,9 @@ impl Sched {
             let cfs = self.cfs_rqs.push(CfsRq::new(root, cpu, SeId::NONE));
             self.groups[root].cfs_rq.push(cfs);
         }
-        let first = MaskId(0);
         for cpu in (0..nr_cpus as u32).map(CpuId) {
-            let idle = self.push_task(cpu, Class::Idle, first);
+            let only = self.mask_id(&CpuMask::of(nr_cpus, [cpu]));
+            let idle = self.push_task(cpu, Class::Idle, only);
             self.tasks[idle].prio = MAX_PRIO - 20;
             self.tasks[idle].on_rq = OnRq::Queued;
             self.tasks[idle].on_cpu = true;
@@ -190,7 +190,8 @@ impl Sched {
                 cpu_capacity: capacity,
                 freq_capacity: 1024,
                 misfit_task_load: 0,
-                idle_stamp: 0,
+                // Every CPU has gone idle once while the kernel booted.
+                idle_stamp: 1,
                 avg_idle: 2 * migration_cost,
                 max_idle_balance_cost: migration_cost,
                 wake_stamp: self.jiffies,
@@ -202,7 +203,7 @@ impl Sched {
                 has_blocked_load: false,
                 nohz_flags: 0,
                 active_balance: ActiveBalance::default(),
-                idle_exit_latency: 0,
+                idle_exit_latency: None,
                 stats: RqStats::default(),
             });
         }

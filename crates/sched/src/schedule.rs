@@ -117,6 +117,12 @@ impl Sched {
         if self.tasks[stop].is_queued() {
             return self.switch_class(cpu, from, stop);
         }
+        if self.fair_server_is_next(cpu) {
+            if let Some(task) = (self.fair.pick_next_task)(self, cpu, from, false) {
+                return task;
+            }
+            self.fair_server_stop(cpu);
+        }
         if let Some(task) = self.pick_task_rt(cpu) {
             return self.switch_class(cpu, from, task);
         }

@@ -75,6 +75,13 @@ impl Sched {
         stats.nr_wakeups_remote += u64::from(!local);
         stats.nr_wakeups_migrate += u64::from(wake_flags & WF_MIGRATED != 0);
         stats.nr_wakeups_sync += u64::from(wake_flags & WF_SYNC != 0);
+        if !local {
+            let cpu = self.tasks[task].cpu;
+            let near = self.domains.for_each_domain(this_cpu).find(|&sd| self.domains.sched_domain_span(sd).test(cpu));
+            if let Some(sd) = near {
+                self.domain_stats_mut(sd).ttwu_wake_remote += 1;
+            }
+        }
     }
 
     fn ttwu_do_wakeup(&mut self, task: TaskId) {
@@ -110,7 +117,7 @@ impl Sched {
         let jiffies = self.jiffies;
         let rq = &mut self.rqs[cpu];
         if rq.idle_stamp != 0 {
-            let delta = rq.clock - rq.idle_stamp;
+            let delta = rq.clock.wrapping_sub(rq.idle_stamp);
             update_avg(&mut rq.avg_idle, delta);
             rq.avg_idle = rq.avg_idle.min(2 * rq.max_idle_balance_cost);
             if keeps_wake_avg_idle {

@@ -105,6 +105,7 @@ impl Sched {
             return prev_cpu;
         }
         stats.nr_wakeups_affine += 1;
+        self.domain_stats_mut(sd).ttwu_move_affine += 1;
         this_cpu
     }
 

@@ -34,6 +34,7 @@ pub(crate) struct Cpu {
     /// Distinguishes the planned segment's event from earlier ones.
     pub(crate) generation: u32,
     pub(crate) hrtick_generation: u32,
+    pub(crate) rt_timer_generation: u32,
     /// Kernel time to be paid by whoever runs next.
     pub(crate) debt: Nanos,
     /// An interrupt is on its way.
@@ -67,6 +68,7 @@ impl Cpu {
             segment_start: 0,
             generation: 0,
             hrtick_generation: 0,
+            rt_timer_generation: 0,
             debt: 0,
             ipi_pending: false,
             kick_ilb: false,

@@ -22,7 +22,7 @@ pub(crate) enum Event {
     /// The hrtick of a CPU.
     Hrtick { cpu: CpuId, generation: u32 },
     /// RT throttling or the fair server of a CPU.
-    RtTimer { cpu: CpuId },
+    RtTimer { cpu: CpuId, generation: u32 },
     /// A task of the workload starts.
     Start { task: u32 },
 }

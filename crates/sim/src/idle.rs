@@ -21,7 +21,7 @@ impl Simulation {
         let latency = self.machine.costs.idle.states()[state].exit_latency_ns;
         let rq = &mut self.sched.rqs[cpu];
         rq.polling = state == 0;
-        rq.idle_exit_latency = latency;
+        rq.idle_exit_latency = Some(latency);
         self.sched.nohz_run_idle_balance(cpu);
         if predicted >= tick {
             self.sched.nohz_balance_enter_idle(cpu);
@@ -40,7 +40,7 @@ impl Simulation {
             self.core_changed(cpu, true);
             let rq = &mut self.sched.rqs[cpu];
             rq.polling = false;
-            rq.idle_exit_latency = 0;
+            rq.idle_exit_latency = None;
             if let Some(tracer) = &mut self.tracer {
                 tracer.idle(self.now, cpu, fairwind_trace::PWR_EVENT_EXIT);
             }

@@ -144,7 +144,10 @@ impl Simulation {
         self.leave_irq(cpu);
     }
 
-    pub(crate) fn rt_timer(&mut self, cpu: CpuId) {
+    pub(crate) fn rt_timer(&mut self, cpu: CpuId, generation: u32) {
+        if self.cpus[cpu.idx()].rt_timer_generation != generation {
+            return;
+        }
         self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
         self.sched.rt_timer(cpu, self.now);
         self.leave_irq(cpu);

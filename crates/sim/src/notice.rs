@@ -53,7 +53,10 @@ impl Simulation {
                 self.queue.push(expires.max(self.now), Event::Hrtick { cpu: target, generation });
             }
             Effect::StartRtTimer { cpu: target, expires } => {
-                self.queue.push(expires.max(self.now), Event::RtTimer { cpu: target });
+                let c = &mut self.cpus[target.idx()];
+                c.rt_timer_generation = c.rt_timer_generation.wrapping_add(1);
+                let generation = c.rt_timer_generation;
+                self.queue.push(expires.max(self.now), Event::RtTimer { cpu: target, generation });
             }
             Effect::StopActiveBalance { cpu: target } => {
                 self.stop_one_cpu(cpu, target, StopWork::ActiveBalance);

@@ -168,7 +168,7 @@ impl Simulation {
             Event::PeriodTimer { group, generation } => self.period_timer(group, generation),
             Event::SlackTimer { group } => self.slack_timer(group),
             Event::Hrtick { cpu, generation } => self.hrtick(cpu, generation),
-            Event::RtTimer { cpu } => self.rt_timer(cpu),
+            Event::RtTimer { cpu, generation } => self.rt_timer(cpu, generation),
             Event::Start { task } => self.start_task(task),
         }
     }

@@ -8,8 +8,9 @@ use crate::sched::Sched;
 use crate::units::{CpuId, Nanos, TaskId};
 
 impl Sched {
-    /// Pushes a task to the CPU that asked for it; true if one could go. To be called while the stopper of `cpu` runs
-    /// there, as [`Effect::StopActiveBalance`](crate::effects::Effect::StopActiveBalance) asked for.
+    /// Pushes a task to the CPU that asked for it; true if one could go. To be called while the
+    /// stopper of `cpu` runs there, as
+    /// [`Effect::StopActiveBalance`](crate::effects::Effect::StopActiveBalance) asked for.
     pub fn active_load_balance_cpu_stop(&mut self, cpu: CpuId, now: Nanos) -> bool {
         self.set_time(now);
         let request = core::mem::take(&mut self.rqs[cpu].active_balance);

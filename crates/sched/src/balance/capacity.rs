@@ -1,9 +1,10 @@
 //! What CPUs have left for fair tasks, and whether a task fits there.
 //!
-//! Model.  `cpu_capacity = (orig - rt) · (orig - irq) / orig`, at least 1: what real-time tasks and interrupts leave.
-//!         A task fits if it needs less than 80 % of it.
-//! Source. kernel/sched/fair.c: `scale_rt_capacity`, `update_cpu_capacity`, `update_group_capacity`, `check_cpu_capacity`,
-//!         `util_fits_cpu`, `task_fits_cpu` @ 6.1, 6.12.
+//! Model.  `cpu_capacity = (orig - rt) · (orig - irq) / orig`, at least 1: what real-time tasks and
+//!         interrupts leave. A task fits if it needs less than 80 % of it.
+//! Source. kernel/sched/fair.c: `scale_rt_capacity`, `update_cpu_capacity`,
+//!         `update_group_capacity`, `check_cpu_capacity`, `util_fits_cpu`, `task_fits_cpu` @ 6.1,
+//!         6.12.
 
 use crate::domain::{CpuCapacity, SdId};
 use crate::rq::Rq;

@@ -1,9 +1,10 @@
 //! How busy a CPU is, with and without one task.
 //!
-//! Source.     kernel/sched/fair.c: `cpu_load`, `cpu_load_without`, `cpu_runnable`, `cpu_runnable_without`, `cpu_util`,
-//!             `cpu_util_without`, `is_core_idle` @ 6.12 (6.1: `cpu_util_next` for `cpu_util`).
-//! Deviations. A task counts in `util_est` if it is queued; the kernel also asks whether it is the caller itself,
-//!             which is then queued anyhow.
+//! Source.     kernel/sched/fair.c: `cpu_load`, `cpu_load_without`, `cpu_runnable`,
+//!             `cpu_runnable_without`, `cpu_util`, `cpu_util_without`, `is_core_idle` @ 6.12 (6.1:
+//!             `cpu_util_next` for `cpu_util`).
+//! Deviations. A task counts in `util_est` if it is queued; the kernel also asks whether it is the
+//!             caller itself, which is then queued anyhow.
 
 use crate::features::Feature;
 use crate::pelt::SchedAvg;
@@ -57,8 +58,8 @@ impl Sched {
         lsub_positive_u32(self.cpu_runnable(cpu), runnable)
     }
 
-    /// Utilisation of a CPU by fair tasks if `task`, when given, were on `dst` (nowhere, if `None`). With `boost`,
-    /// waiting for the CPU counts as using it.
+    /// Utilisation of a CPU by fair tasks if `task`, when given, were on `dst` (nowhere, if
+    /// `None`). With `boost`, waiting for the CPU counts as using it.
     pub(crate) fn cpu_util(
         &self,
         cpu: CpuId,

@@ -1,11 +1,12 @@
 //! Taking tasks off one queue and putting them on another.
 //!
-//! Model.      Tasks are tried from the least recently run on. One that must stay goes to the other end of the list,
-//!             so that the next pass begins elsewhere. What is detached last is attached first.
+//! Model.      Tasks are tried from the least recently run on. One that must stay goes to the other
+//!             end of the list, so that the next pass begins elsewhere. What is detached last is
+//!             attached first.
 //! Invariants. Tasks keep their order of detaching in `env.tasks` until `attach_tasks` empties it.
-//! Source.     kernel/sched/fair.c: `task_hot`, `can_migrate_task`, `detach_task`, `detach_one_task`, `detach_tasks`,
-//!             `attach_task`, `attach_one_task`, `attach_tasks` @ 6.1, 6.12, with CONFIG_PREEMPTION (a newly idle CPU
-//!             takes one task at a time).
+//! Source.     kernel/sched/fair.c: `task_hot`, `can_migrate_task`, `detach_task`,
+//!             `detach_one_task`, `detach_tasks`, `attach_task`, `attach_one_task`, `attach_tasks`
+//!             @ 6.1, 6.12, with CONFIG_PREEMPTION (a newly idle CPU takes one task at a time).
 
 use super::cpus_in_both;
 use super::env::{
@@ -157,8 +158,8 @@ impl Sched {
         detached
     }
 
-    /// Counts the task against the imbalance; false if it is more than that. After failed passes more and more
-    /// may be overshot.
+    /// Counts the task against the imbalance; false if it is more than that. After failed passes
+    /// more and more may be overshot.
     fn take_from_imbalance(&mut self, task: TaskId, env: &mut LbEnv) -> bool {
         let nr_balance_failed = self.domains.sd[env.sd].nr_balance_failed;
         let is_too_much = |value: u64| value >> nr_balance_failed.min(63) > env.imbalance as u64;

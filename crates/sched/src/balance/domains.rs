@@ -1,10 +1,10 @@
 //! Periodic balancing of all domains of a CPU, and when it is due.
 //!
-//! Model.  A domain is balanced every `balance_interval` ms, 16 times as rarely while its CPU is busy, and never more
-//!         rarely than every 0.1 s for each online CPU.
-//! Source. kernel/sched/fair.c: `get_sd_balance_interval`, `update_next_balance`, `update_newidle_cost`,
-//!         `sched_balance_domains` (6.1: `rebalance_domains`), `sched_balance_softirq`, `sched_balance_trigger`
-//!         @ 6.1, 6.12.
+//! Model.  A domain is balanced every `balance_interval` ms, 16 times as rarely while its CPU is
+//!         busy, and never more rarely than every 0.1 s for each online CPU.
+//! Source. kernel/sched/fair.c: `get_sd_balance_interval`, `update_next_balance`,
+//!         `update_newidle_cost`, `sched_balance_domains` (6.1: `rebalance_domains`),
+//!         `sched_balance_softirq`, `sched_balance_trigger` @ 6.1, 6.12.
 
 use super::env::CpuIdleType;
 use crate::domain::SdId;
@@ -21,7 +21,8 @@ impl Sched {
             interval *= u64::from(sd.busy_factor);
         }
         interval = clock.msecs_to_jiffies(interval);
-        // One less, so that levels whose intervals are multiples of each other do not all meet on the same tick.
+        // One less, so that levels whose intervals are multiples of each other do not all meet on
+        // the same tick.
         if busy {
             interval = interval.wrapping_sub(1);
         }
@@ -35,7 +36,8 @@ impl Sched {
         *next_balance = (*next_balance).min(next);
     }
 
-    /// Notes what a newly idle pass cost, or, with 0, lets the longest one fade by 1 % a second. True if it faded.
+    /// Notes what a newly idle pass cost, or, with 0, lets the longest one fade by 1 % a second.
+    /// True if it faded.
     pub(super) fn update_newidle_cost(&mut self, sd: SdId, cost: Nanos) -> bool {
         let (now, hz) = (self.jiffies, u64::from(self.profile.hz));
         let sd = &mut self.domains.sd[sd];
@@ -106,7 +108,8 @@ impl Sched {
         u64::from(self.profile.tunables.migration_cost_ns as u32)
     }
 
-    /// The tick's part: asks for the softirq if a domain is due, and for an idle CPU if one should balance for all.
+    /// The tick's part: asks for the softirq if a domain is due, and for an idle CPU if one should
+    /// balance for all.
     pub(crate) fn sched_balance_trigger(&mut self, cpu: CpuId) {
         if self.domains.base[cpu.idx()].is_none() || !self.active.test(cpu) {
             return;
@@ -117,7 +120,8 @@ impl Sched {
         self.nohz_balancer_kick(cpu);
     }
 
-    /// The balancing softirq of a CPU, asked for by [`Effect::RaiseSoftirq`](crate::effects::Effect::RaiseSoftirq).
+    /// The balancing softirq of a CPU, asked for by
+    /// [`Effect::RaiseSoftirq`](crate::effects::Effect::RaiseSoftirq).
     pub fn sched_balance_softirq(&mut self, cpu: CpuId, now: Nanos) {
         self.set_time(now);
         self.sched_softirq_runs(cpu);

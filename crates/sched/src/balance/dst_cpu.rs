@@ -1,10 +1,11 @@
-//! The least busy CPU for a task that forks, execs, or wakes by balancing: the slow path of placement.
+//! The least busy CPU for a task that forks, execs, or wakes by balancing: the slow path of
+//! placement.
 //!
-//! Model.      From a domain down: the least busy group, the least busy CPU in it, and on from that CPU's domain below.
-//! Source.     kernel/sched/fair.c: `sched_balance_find_dst_group_cpu`, `sched_balance_find_dst_cpu` (6.1:
-//!             `find_idlest_group_cpu`, `find_idlest_cpu`) @ 6.1, 6.12.
-//! Deviations. An idle state that is left in no time counts as unknown (`idle_exit_latency` 0), like a CPU without
-//!             idle states; the kernel prefers it to all others.
+//! Model.      From a domain down: the least busy group, the least busy CPU in it, and on from that
+//!             CPU's domain below.
+//! Source.     kernel/sched/fair.c: `sched_balance_find_dst_group_cpu`,
+//!             `sched_balance_find_dst_cpu` (6.1: `find_idlest_group_cpu`, `find_idlest_cpu`) @
+//!             6.1, 6.12.
 
 use super::next_in_both;
 use crate::domain::flags::SD_BALANCE_FORK;
@@ -13,7 +14,8 @@ use crate::sched::Sched;
 use crate::units::{CpuId, TaskId};
 
 impl Sched {
-    /// The CPU of a group that is out of the lightest sleep, of equals the last to go idle, or the least loaded.
+    /// The CPU of a group that is out of the lightest sleep, of equals the last to go idle, or the
+    /// least loaded.
     fn sched_balance_find_dst_group_cpu(
         &self,
         group: SgId,
@@ -39,11 +41,13 @@ impl Sched {
             if self.idle_cpu(cpu) {
                 let rq = &self.rqs[cpu];
                 let latency = rq.idle_exit_latency;
-                if latency != 0 && latency < min_exit_latency {
+                if let Some(latency) = latency
+                    && latency < min_exit_latency
+                {
                     min_exit_latency = latency;
                     latest_idle_timestamp = rq.idle_stamp;
                     shallowest_idle_cpu = Some(cpu);
-                } else if (latency == 0 || latency == min_exit_latency)
+                } else if latency.is_none_or(|latency| latency == min_exit_latency)
                     && rq.idle_stamp > latest_idle_timestamp
                 {
                     latest_idle_timestamp = rq.idle_stamp;
@@ -60,8 +64,8 @@ impl Sched {
         shallowest_idle_cpu.unwrap_or(least_loaded_cpu)
     }
 
-    /// The CPU for a task, from the domain `sd` of `cpu` down through the domains that balance for `sd_flag`
-    /// (`SD_BALANCE_FORK`, `_EXEC` or `_WAKE`).
+    /// The CPU for a task, from the domain `sd` of `cpu` down through the domains that balance for
+    /// `sd_flag` (`SD_BALANCE_FORK`, `_EXEC` or `_WAKE`).
     pub(crate) fn sched_balance_find_dst_cpu(
         &mut self,
         sd: SdId,

@@ -94,7 +94,8 @@ impl Sched {
         }
     }
 
-    /// The least busy group of a domain; none if that of `this_cpu` is as good, or the task may run nowhere here.
+    /// The least busy group of a domain; none if that of `this_cpu` is as good, or the task may run
+    /// nowhere here.
     pub(super) fn sched_balance_find_dst_group(
         &mut self,
         sd: SdId,

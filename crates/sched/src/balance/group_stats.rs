@@ -1,10 +1,11 @@
 //! Sums over the groups of a domain, and what kind of busy each group is.
 //!
-//! Model.  A group is *overloaded* if it has more tasks than CPUs and they use or want more than it can give;
-//!         it *has spare* capacity if it has fewer tasks than CPUs or they leave room; else it is *fully
-//!         busy*. The types between say why its tasks are not well placed although there is room.
-//!         `imbalance_pct` (117: 17 %) is the margin of both comparisons.
-//! Source. kernel/sched/fair.c: `group_classify`, `update_sg_lb_stats`, `update_sd_lb_stats` @ 6.1, 6.12.
+//! Model.  A group is *overloaded* if it has more tasks than CPUs and they use or want more than it
+//!         can give; it *has spare* capacity if it has fewer tasks than CPUs or they leave room;
+//!         else it is *fully busy*. The types between say why its tasks are not well placed
+//!         although there is room. `imbalance_pct` (117: 17 %) is the margin of both comparisons.
+//! Source. kernel/sched/fair.c: `group_classify`, `update_sg_lb_stats`, `update_sd_lb_stats` @ 6.1,
+//!         6.12.
 
 use super::cpus_in_both;
 use super::env::{CpuIdleType, LbEnv};
@@ -187,7 +188,8 @@ impl Sched {
         sgs
     }
 
-    /// Sums up a domain and finds its busiest group; brings the own group's capacity up to date first.
+    /// Sums up a domain and finds its busiest group; brings the own group's capacity up to date
+    /// first.
     pub(super) fn update_sd_lb_stats(&mut self, env: &mut LbEnv) -> SdLbStats {
         let mut sds = SdLbStats::new();
         let mut sum_util = 0;
@@ -245,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_group_is_classified_by_tasks_first_then_by_margins_of_17_percent() {
-        // 4096 · 100 / 117 = 3500.9: above a utilisation of 3500 five tasks are too many for four CPUs.
+        // 4096 · 100 / 117 = 3500.9: above a utilisation of 3500 five tasks are too many for four
+        // CPUs.
         assert_eq!(
             group(5, 3501, 0).classify(117, false),
             GroupType::Overloaded

@@ -1,11 +1,13 @@
 //! How far a search for an idle CPU may look (`SIS_UTIL`), from the cache's utilisation.
 //!
 //! ```text
-//!   x = Σ util / llc_weight      y = 1024 - x² · pct² / (10000 · 1024)      nr_idle_scan = y · llc_weight / 1024
+//!   x = Σ util / llc_weight
+//!   y = 1024 - x² · pct² / (10000 · 1024)
+//!   nr_idle_scan = y · llc_weight / 1024
 //! ```
 //!
-//! The busier the cache, the less a long search is worth; at 1024/1.17 a CPU (85 %) it is worth nothing. Every
-//! quotient is rounded down.
+//! The busier the cache, the less a long search is worth; at 1024/1.17 a CPU (85 %) it is worth
+//! nothing. Every quotient is rounded down.
 //!
 //! Source. kernel/sched/fair.c: `update_idle_cpu_scan` @ 6.1, 6.12.
 
@@ -22,7 +24,8 @@ fn nr_idle_scan(sum_util: u64, llc_weight: u32, imbalance_pct: u32) -> i32 {
 }
 
 impl Sched {
-    /// After a pass over the cache's domain that was not newly idle: sets the cache's `nr_idle_scan`.
+    /// After a pass over the cache's domain that was not newly idle: sets the cache's
+    /// `nr_idle_scan`.
     pub(super) fn update_idle_cpu_scan(&mut self, env: &LbEnv, sum_util: u64) {
         if !self.profile.features.has(Feature::SIS_UTIL) || env.idle == CpuIdleType::NewlyIdle {
             return;

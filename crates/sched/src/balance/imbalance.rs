@@ -1,11 +1,13 @@
 //! How much to move between two groups, and in what unit.
 //!
 //! Model.  If both groups are overloaded, load moves until one of them meets the domain's average:
-//!         `min((busiest - avg) · capacity, (avg - local) · capacity) / 1024`. A group with room takes
-//!         utilisation across caches, or, within one, half the difference in tasks (groups that prefer to
-//!         spread) or in idle CPUs. NUMA domains let a few tasks sit together.
-//! Units.  Signed 64 bits as the kernel's `long`; differences of its `unsigned` wrap around as there.
-//! Source. kernel/sched/fair.c: `calculate_imbalance`, `sibling_imbalance`, `adjust_numa_imbalance` @ 6.1, 6.12.
+//!         `min((busiest - avg) · capacity, (avg - local) · capacity) / 1024`. A group with room
+//!         takes utilisation across caches, or, within one, half the difference in tasks (groups
+//!         that prefer to spread) or in idle CPUs. NUMA domains let a few tasks sit together.
+//! Units.  Signed 64 bits as the kernel's `long`; differences of its `unsigned` wrap around as
+//!         there.
+//! Source. kernel/sched/fair.c: `calculate_imbalance`, `sibling_imbalance`, `adjust_numa_imbalance`
+//!         @ 6.1, 6.12.
 
 use super::env::{LbEnv, MigrationType};
 use super::group_stats::{GroupType, SdLbStats};
@@ -16,7 +18,8 @@ use crate::topology::SCHED_CAPACITY_SCALE;
 /// A pair of tasks that talk to each other is left together.
 const NUMA_IMBALANCE_MIN: i32 = 2;
 
-/// What of an imbalance remains where `dst_running` tasks, and not more than `imb_numa_nr`, may share a node.
+/// What of an imbalance remains where `dst_running` tasks, and not more than `imb_numa_nr`, may
+/// share a node.
 pub(super) fn adjust_numa_imbalance(imbalance: i32, dst_running: i32, imb_numa_nr: i32) -> i64 {
     if dst_running <= imb_numa_nr && imbalance <= NUMA_IMBALANCE_MIN {
         return 0;
@@ -24,8 +27,9 @@ pub(super) fn adjust_numa_imbalance(imbalance: i32, dst_running: i32, imb_numa_n
     imbalance.into()
 }
 
-/// `2·x / total + 1`, rounded down, where `x = busy · cores_local - local · cores_busy` and `total` is all cores: twice
-/// what would have to move for as many tasks on each core. Half of it is taken later.
+/// `2·x / total + 1`, rounded down, where `x = busy · cores_local - local · cores_busy` and `total`
+/// is all cores: twice what would have to move for as many tasks on each core. Half of it is taken
+/// later.
 fn imbalance_by_cores(busy: u32, cores_busy: u32, local: u32, cores_local: u32) -> i64 {
     if cores_busy == cores_local {
         return busy.saturating_sub(local).into();

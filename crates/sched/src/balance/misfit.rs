@@ -1,8 +1,9 @@
 //! Tasks that are too big for their CPU, on machines with CPUs of different sizes.
 //!
-//! Source.     kernel/sched/fair.c: `update_misfit_status`, `check_misfit_status`, `set_task_max_allowed_capacity`
-//!             @ 6.1, 6.12.
-//! Deviations. The greatest capacity a task may have is looked up when asked; the kernel keeps it in the task.
+//! Source.     kernel/sched/fair.c: `update_misfit_status`, `check_misfit_status`,
+//!             `set_task_max_allowed_capacity` @ 6.1, 6.12.
+//! Deviations. The greatest capacity a task may have is looked up when asked; the kernel keeps it
+//!             in the task.
 
 use crate::sched::Sched;
 use crate::task::Task;

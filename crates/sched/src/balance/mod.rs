@@ -1,25 +1,30 @@
-//! Load balancing: moving queued tasks to CPUs with less to do, and finding such CPUs for new tasks.
+//! Load balancing: moving queued tasks to CPUs with less to do, and finding such CPUs for new
+//! tasks.
 //!
-//! Model.      A pass (`sched_balance_rq`) belongs to one domain of one CPU and pulls towards that CPU: it sums up
-//!             the domain's groups, picks the busiest, picks that group's busiest queue and detaches tasks from
-//!             it. Passes are started by the tick (`sched_balance_domains`, in the softirq), by a CPU that runs
-//!             out of tasks (`sched_balance_newidle`), and on behalf of idle CPUs (`nohz`). A pass that finds
-//!             only the running task asks the other CPU's stopper to push it (`active_load_balance_cpu_stop`).
-//!             Fork and exec walk the domains down to the least busy CPU (`sched_balance_find_dst_cpu`).
-//! Invariants. A pass changes nothing but queues, averages, and the books of its domain. Between passes no task
-//!             is in flight: what is detached is attached before the call returns.
-//! Units.      Loads and utilisations as PELT has them; capacities in 1/1024 of the largest CPU; intervals of
-//!             domains in ms, points in time in jiffies, costs in ns.
-//! Source.     kernel/sched/fair.c from `task_hot` to `sched_balance_trigger`, and `sched_balance_find_dst_*`,
-//!             at 6.12; 6.1 under the older names. Where they differ: [`rules`].
-//! Deviations. Time stands still within a call, so what a pass costs is an input ([`BalanceCost`]); the kernel
-//!             measures it. Nothing runs concurrently: a pass is never cut short by a wakeup that comes in
-//!             meanwhile, `SD_SERIALIZE` always finds its lock free, and the state that the kernel reads without
-//!             a lock is always consistent.
-//! Not here.   NUMA page balancing (`migrate_degrades_locality`, `fbq_type`, preferred nodes), ITMT and with it
-//!             all of asymmetric packing (no domain ever has `SD_ASYM_PACKING`), energy-aware scheduling
-//!             (`overutilized`, performance domains), core scheduling (cookies always match), housekeeping
-//!             CPUs (all of them keep house), hardware pressure, `active` masks of cpusets.
+//! Model.      A pass (`sched_balance_rq`) belongs to one domain of one CPU and pulls towards that
+//!             CPU: it sums up the domain's groups, picks the busiest, picks that group's busiest
+//!             queue and detaches tasks from it. Passes are started by the tick
+//!             (`sched_balance_domains`, in the softirq), by a CPU that runs out of tasks
+//!             (`sched_balance_newidle`), and on behalf of idle CPUs (`nohz`). A pass that finds
+//!             only the running task asks the other CPU's stopper to push it
+//!             (`active_load_balance_cpu_stop`). Fork and exec walk the domains down to the least
+//!             busy CPU (`sched_balance_find_dst_cpu`).
+//! Invariants. A pass changes nothing but queues, averages, and the books of its domain. Between
+//!             passes no task is in flight: what is detached is attached before the call returns.
+//! Units.      Loads and utilisations as PELT has them; capacities in 1/1024 of the largest CPU;
+//!             intervals of domains in ms, points in time in jiffies, costs in ns.
+//! Source.     kernel/sched/fair.c from `task_hot` to `sched_balance_trigger`, and
+//!             `sched_balance_find_dst_*`, at 6.12; 6.1 under the older names. Where they differ:
+//!             `rules`.
+//! Deviations. Time stands still within a call, so what a pass costs is an input ([`BalanceCost`]);
+//!             the kernel measures it. Nothing runs concurrently: a pass is never cut short by a
+//!             wakeup that comes in meanwhile, `SD_SERIALIZE` always finds its lock free, and the
+//!             state that the kernel reads without a lock is always consistent.
+//! Not here.   NUMA page balancing (`migrate_degrades_locality`, `fbq_type`, preferred nodes), ITMT
+//!             and with it all of asymmetric packing (no domain ever has `SD_ASYM_PACKING`),
+//!             energy-aware scheduling (`overutilized`, performance domains), core scheduling
+//!             (cookies always match), housekeeping CPUs (all of them keep house), hardware
+//!             pressure, `active` masks of cpusets.
 
 mod active;
 mod capacity;

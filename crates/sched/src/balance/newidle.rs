@@ -1,13 +1,14 @@
 //! Balancing by a CPU that has run out of tasks.
 //!
-//! Model.      From the lowest domain up, until something was pulled or the expected idle time is used up. With
-//!             NI_RANDOM a domain is tried in proportion to how often that succeeded, and a success counts for as many
-//!             tries as were left out.
-//! Source.     kernel/sched/fair.c: `sched_balance_newidle` (6.1: `newidle_balance`), `update_newidle_stats` @ 6.1,
-//!             6.12.
-//! Deviations. The kernel lets go of the queue's lock meanwhile and may find a task woken there; here it cannot. 6.1
-//!             and 6.12 look for that at different points, which makes no difference then. A pass counts in the
-//!             success ratio even where [`BalanceCost`](super::BalanceCost) makes it free.
+//! Model.      From the lowest domain up, until something was pulled or the expected idle time is
+//!             used up. With NI_RANDOM a domain is tried in proportion to how often that succeeded,
+//!             and a success counts for as many tries as were left out.
+//! Source.     kernel/sched/fair.c: `sched_balance_newidle` (6.1: `newidle_balance`),
+//!             `update_newidle_stats` @ 6.1, 6.12.
+//! Deviations. The kernel lets go of the queue's lock meanwhile and may find a task woken there;
+//!             here it cannot. 6.1 and 6.12 look for that at different points, which makes no
+//!             difference then. A pass counts in the success ratio even where
+//!             [`BalanceCost`](super::BalanceCost) makes it free.
 
 use super::env::CpuIdleType;
 use crate::domain::SdId;
@@ -20,8 +21,8 @@ use crate::units::CpuId;
 const NEWIDLE_RATIO_ONE: u32 = 1024;
 
 impl Sched {
-    /// Tries to pull a task to a CPU about to become idle. Positive: a fair task is there now; negative: a task of
-    /// another class is; 0: none.
+    /// Tries to pull a task to a CPU about to become idle. Positive: a fair task is there now;
+    /// negative: a task of another class is; 0: none.
     pub(crate) fn sched_balance_newidle(&mut self, this_cpu: CpuId) -> i32 {
         let mut next_balance = self.jiffies + u64::from(self.profile.hz);
         self.update_misfit_status(this_cpu, None);

@@ -1,10 +1,11 @@
 //! One balancing pass over one domain.
 //!
-//! Model.  Several CPUs share a group; one of them balances for it, and what it pulls others pull on. A pass ends
-//!         balanced (nothing to do: the interval doubles), moved (the interval goes back to its minimum), or failed:
-//!         then `nr_balance_failed` grows, which in turn moves hot and big tasks, and at last the running one.
-//! Source. kernel/sched/fair.c: `should_we_balance`, `need_active_balance`, `sched_balance_rq` (6.1: `load_balance`)
-//!         @ 6.1, 6.12.
+//! Model.  Several CPUs share a group; one of them balances for it, and what it pulls others pull
+//!         on. A pass ends balanced (nothing to do: the interval doubles), moved (the interval goes
+//!         back to its minimum), or failed: then `nr_balance_failed` grows, which in turn moves hot
+//!         and big tasks, and at last the running one.
+//! Source. kernel/sched/fair.c: `should_we_balance`, `need_active_balance`, `sched_balance_rq`
+//!         (6.1: `load_balance`) @ 6.1, 6.12.
 
 use super::cpus_in_both;
 use super::env::{
@@ -19,7 +20,8 @@ use crate::rq::ActiveBalance;
 use crate::sched::Sched;
 use crate::units::CpuId;
 
-/// Up to this interval in ms, a pass that found only pinned tasks doubles it whatever the domain's maximum.
+/// Up to this interval in ms, a pass that found only pinned tasks doubles it whatever the domain's
+/// maximum.
 const MAX_PINNED_INTERVAL: u32 = 512;
 
 /// How a pass ended.
@@ -101,8 +103,8 @@ impl Sched {
         env.migration_type == MigrationType::Misfit
     }
 
-    /// Pulls tasks towards `this_cpu` within a domain; tells how many. `continue_balancing` becomes false if another
-    /// CPU is to balance here and above.
+    /// Pulls tasks towards `this_cpu` within a domain; tells how many. `continue_balancing` becomes
+    /// false if another CPU is to balance here and above.
     pub(super) fn sched_balance_rq(
         &mut self,
         this_cpu: CpuId,
@@ -185,7 +187,8 @@ impl Sched {
         self.after_moving(env, this_cpu, moved)
     }
 
-    /// Moves tasks from the source to the destination, and to its siblings those that may not run there.
+    /// Moves tasks from the source to the destination, and to its siblings those that may not run
+    /// there.
     fn move_tasks(&mut self, env: &mut LbEnv) -> u32 {
         env.loop_max = self
             .profile
@@ -228,8 +231,8 @@ impl Sched {
             self.domains.sd[sd].nr_balance_failed = 0;
         } else {
             self.domain_stats_mut(sd).of_mut(env.idle).lb_failed += 1;
-            // A newly idle pass is short of time, and a misfit task cannot be helped: neither shows that
-            // stronger measures are needed.
+            // A newly idle pass is short of time, and a misfit task cannot be helped: neither shows
+            // that stronger measures are needed.
             if env.idle != CpuIdleType::NewlyIdle
                 && (self.balance_rules.misfit_counts_as_failure
                     || env.migration_type != MigrationType::Misfit)

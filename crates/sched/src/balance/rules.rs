@@ -1,7 +1,7 @@
 //! Where the releases balance differently, as data chosen when a scheduler is built.
 //!
-//! 6.12 knows of cores with several busy threads (`SmtBalance`, counting in cores, balancing from idle cores), and
-//! does not let tasks that are too big for a CPU count as failures to balance.
+//! 6.12 knows of cores with several busy threads (`SmtBalance`, counting in cores, balancing from
+//! idle cores), and does not let tasks that are too big for a CPU count as failures to balance.
 //!
 //! Source. kernel/sched/fair.c at 6.1 and 6.12, compared function by function.
 

@@ -1,7 +1,7 @@
 //! The busiest group of a domain, and whether to pull from it at all.
 //!
-//! Source. kernel/sched/fair.c: `update_sd_pick_busiest`, `sched_balance_find_src_group` (6.1: `find_busiest_group`)
-//!         @ 6.1, 6.12.
+//! Source. kernel/sched/fair.c: `update_sd_pick_busiest`, `sched_balance_find_src_group` (6.1:
+//!         `find_busiest_group`) @ 6.1, 6.12.
 
 use super::capacity::capacity_greater;
 use super::env::LbEnv;
@@ -17,7 +17,8 @@ fn has_less_spare(sgs: &SgLbStats, busiest: &SgLbStats) -> bool {
 }
 
 impl Sched {
-    /// Is the group busier than the busiest so far, and one that the destination can take tasks from?
+    /// Is the group busier than the busiest so far, and one that the destination can take tasks
+    /// from?
     pub(super) fn update_sd_pick_busiest(
         &self,
         env: &LbEnv,
@@ -64,7 +65,8 @@ impl Sched {
         }
     }
 
-    /// 6.12's order within a type: as 6.1's, and cores with several busy threads before single CPUs.
+    /// 6.12's order within a type: as 6.1's, and cores with several busy threads before single
+    /// CPUs.
     pub(super) fn busier_of_type_6_12(&self, sds: &SdLbStats, sg: SgId, sgs: &SgLbStats) -> bool {
         let busiest = &sds.busiest_stat;
         let is_smt = |sg: SgId| self.domains.sg[sg].flags & SD_SHARE_CPUCAPACITY != 0;
@@ -99,7 +101,8 @@ impl Sched {
         sds.busiest.is_some() && self.domains.sg[sds.busiest].flags & SD_PREFER_SIBLING != 0
     }
 
-    /// The group to pull from, and in `env` how much of what; none if the domain is balanced well enough.
+    /// The group to pull from, and in `env` how much of what; none if the domain is balanced well
+    /// enough.
     pub(super) fn sched_balance_find_src_group(&mut self, env: &mut LbEnv) -> Option<SgId> {
         let mut sds = self.update_sd_lb_stats(env);
         if sds.busiest.is_none() || !self.is_worth_balancing(env, &mut sds) {

@@ -1,6 +1,7 @@
 //! The busiest queue of a group.
 //!
-//! Source. kernel/sched/fair.c: `sched_balance_find_src_rq` (6.1: `find_busiest_queue`) @ 6.1, 6.12.
+//! Source. kernel/sched/fair.c: `sched_balance_find_src_rq` (6.1: `find_busiest_queue`) @ 6.1,
+//!         6.12.
 
 use super::capacity::capacity_greater;
 use super::cpus_in_both;
@@ -11,8 +12,8 @@ use crate::sched::Sched;
 use crate::units::CpuId;
 
 impl Sched {
-    /// The CPU to take tasks from: the most loaded for its capacity, the most used, or the one with most tasks,
-    /// whatever is to be moved. Of equals, the lowest.
+    /// The CPU to take tasks from: the most loaded for its capacity, the most used, or the one with
+    /// most tasks, whatever is to be moved. Of equals, the lowest.
     pub(super) fn sched_balance_find_src_rq(&self, env: &LbEnv, group: SgId) -> Option<CpuId> {
         let asym = self.domains.sd[env.sd].flags & SD_ASYM_CPUCAPACITY != 0;
         let dst_capacity = self.capacity_of(env.dst_cpu);
@@ -32,8 +33,8 @@ impl Sched {
             match env.migration_type {
                 MigrationType::Load => {
                     let load = self.cpu_load(cpu);
-                    // Nor if it is the whole load and more than is to be moved, unless its CPU has lost
-                    // capacity.
+                    // Nor if it is the whole load and more than is to be moved, unless its CPU has
+                    // lost capacity.
                     if nr_queued == 1
                         && load > env.imbalance as u64
                         && !self.check_cpu_capacity(cpu, env.sd)

@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 /// What balancing costs, as the kernel would measure it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct BalanceCost {
-    /// Time to look at one CPU of a domain. A pass over a domain costs this times the domain's CPUs.
+    /// Time to look at one CPU of a domain. A pass over a domain costs this times the domain's
+    /// CPUs.
     pub per_cpu_ns: Nanos,
 }
 
@@ -21,11 +22,13 @@ pub(crate) struct Balance {
     pub(super) time_spent: Nanos,
     /// Indexed by domain; grows when a domain is first balanced.
     pub(super) stats: Vec<DomainStats>,
-    /// The number of CPUs that bounds intervals: one that comes up sets the bound before it counts itself.
+    /// The number of CPUs that bounds intervals: one that comes up sets the bound before it counts
+    /// itself.
     nr_interval_cpus: usize,
     /// How many CPUs are up.
     nr_active: usize,
-    /// Kept between passes so that none allocates: `load_balance_mask`, `should_we_balance_tmpmask`, `env.tasks`.
+    /// Kept between passes so that none allocates: `load_balance_mask`,
+    /// `should_we_balance_tmpmask`, `env.tasks`.
     pub(super) cpus: CpuMask,
     pub(super) swb_cpus: CpuMask,
     pub(super) tasks: Vec<TaskId>,
@@ -68,10 +71,12 @@ impl Sched {
         self.lb().time_spent
     }
 
-    /// New domains have taken the place of the old ones, after a CPU came or left: statistics start anew.
+    /// New domains have taken the place of the old ones, after a CPU came or left: statistics start
+    /// anew.
     ///
     /// Source: `update_max_interval`.
     pub(crate) fn domains_rebuilt(&mut self) {
+        self.forget_sched_softirqs();
         let nr_active = self.active.weight();
         let lb = self.lb_mut();
         lb.stats.clear();

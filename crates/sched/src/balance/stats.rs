@@ -1,7 +1,7 @@
 //! The counters of a domain in /proc/schedstat.
 //!
-//! Source.     include/linux/sched/topology.h `struct sched_domain`, kernel/sched/stats.c `show_schedstat` at 6.1,
-//!             6.12; Documentation/scheduler/sched-stats.rst.
+//! Source.     include/linux/sched/topology.h `struct sched_domain`, kernel/sched/stats.c
+//!             `show_schedstat` at 6.1, 6.12; Documentation/scheduler/sched-stats.rst.
 //! Deviations. The kernel's counters have 32 bits and wrap.
 
 use super::env::CpuIdleType;

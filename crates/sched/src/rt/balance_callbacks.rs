@@ -38,7 +38,11 @@ impl Sched {
         if self.rqs[cpu].rt.callbacks.waiting[0].is_none() {
             return;
         }
-        for callback in core::mem::take(&mut self.rqs[cpu].rt.callbacks).waiting.into_iter().flatten() {
+        for callback in core::mem::take(&mut self.rqs[cpu].rt.callbacks)
+            .waiting
+            .into_iter()
+            .flatten()
+        {
             match callback {
                 BalanceCallback::PushTasks => while self.push_rt_task(cpu, cpu) {},
                 BalanceCallback::PullTask => self.pull_rt_task(cpu),
@@ -57,6 +61,12 @@ mod tests {
         callbacks.queue(BalanceCallback::PushTasks);
         callbacks.queue(BalanceCallback::PullTask);
         callbacks.queue(BalanceCallback::PushTasks);
-        assert_eq!(callbacks.waiting, [Some(BalanceCallback::PullTask), Some(BalanceCallback::PushTasks)]);
+        assert_eq!(
+            callbacks.waiting,
+            [
+                Some(BalanceCallback::PullTask),
+                Some(BalanceCallback::PushTasks)
+            ]
+        );
     }
 }

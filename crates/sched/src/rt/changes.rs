@@ -59,7 +59,10 @@ impl Sched {
     /// # Panics
     /// If it is queued: whether it may migrate is counted when it is queued, and must be the same when it leaves.
     pub(crate) fn set_cpus_allowed_rt(&mut self, task: TaskId) {
-        assert!(!self.tasks[task].rt.on_rq, "the CPUs of {task:?} changed while it was queued");
+        assert!(
+            !self.tasks[task].rt.on_rq,
+            "the CPUs of {task:?} changed while it was queued"
+        );
     }
 
     /// The CPU takes part again; to be called after its `online` was set.

@@ -115,7 +115,11 @@ impl Sched {
         let slice = self.sched_rr_timeslice();
         let rt = &mut self.tasks[task].rt;
         // 0 is a new task's: it has not run yet.
-        let left = if rt.time_slice == 0 { slice } else { rt.time_slice };
+        let left = if rt.time_slice == 0 {
+            slice
+        } else {
+            rt.time_slice
+        };
         rt.time_slice = left - 1;
         if rt.time_slice != 0 {
             return;

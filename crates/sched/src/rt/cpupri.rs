@@ -35,15 +35,25 @@ pub(crate) struct CpuPri {
 
 /// The level of a kernel priority.
 fn level(prio: i32) -> u8 {
-    if prio < 0 { HIGHER } else { (MAX_RT_PRIO - 1 - prio).max(0) as u8 }
+    if prio < 0 {
+        HIGHER
+    } else {
+        (MAX_RT_PRIO - 1 - prio).max(0) as u8
+    }
 }
 
 impl CpuPri {
     /// All CPUs without RT tasks.
     pub(crate) fn new(nr_cpus: usize) -> CpuPri {
         let mut levels = vec![Level::default(); NR_LEVELS];
-        levels[0] = Level { count: nr_cpus as u32, mask: CpuMask::all(nr_cpus) };
-        CpuPri { levels, level_of: vec![0; nr_cpus] }
+        levels[0] = Level {
+            count: nr_cpus as u32,
+            mask: CpuMask::all(nr_cpus),
+        };
+        CpuPri {
+            levels,
+            level_of: vec![0; nr_cpus],
+        }
     }
 
     /// The CPU's strongest RT task has this kernel priority now.
@@ -84,7 +94,9 @@ impl CpuPri {
 
     /// Is there an allowed CPU below this priority at all?
     pub(crate) fn any_below(&self, prio: i32, allowed: &CpuMask) -> bool {
-        self.levels[..level(prio) as usize].iter().any(|l| l.count != 0 && allowed.intersects(&l.mask))
+        self.levels[..level(prio) as usize]
+            .iter()
+            .any(|l| l.count != 0 && allowed.intersects(&l.mask))
     }
 
     /// Puts into `lowest` the allowed, active CPUs of the weakest level that has one that `fits`; false if there is
@@ -97,7 +109,10 @@ impl CpuPri {
         lowest: &mut CpuMask,
         fits: Option<&dyn Fn(CpuId) -> bool>,
     ) -> bool {
-        for level in self.levels[..level(prio) as usize].iter().filter(|l| l.count != 0) {
+        for level in self.levels[..level(prio) as usize]
+            .iter()
+            .filter(|l| l.count != 0)
+        {
             lowest.assign_and(allowed, &level.mask);
             lowest.and_with(active);
             if let Some(fits) = fits {
@@ -127,7 +142,11 @@ mod tests {
         let mut lowest = CpuMask::none(4);
         let found = pri.find(prio, &allowed, &CpuMask::all(4), &mut lowest, None);
         assert_eq!(found, pri.any_below(prio, &allowed));
-        if found { lowest.iter().map(|c| c.0).collect() } else { Vec::new() }
+        if found {
+            lowest.iter().map(|c| c.0).collect()
+        } else {
+            Vec::new()
+        }
     }
 
     #[test]
@@ -137,10 +156,17 @@ mod tests {
         pri.set(CpuId(0), 49);
         pri.set(CpuId(1), 89);
         pri.set(CpuId(2), 89);
-        assert_eq!(search(&pri, 98, &[0, 1, 2, 3]), [3], "rt_priority 1 is above no RT task only");
+        assert_eq!(
+            search(&pri, 98, &[0, 1, 2, 3]),
+            [3],
+            "rt_priority 1 is above no RT task only"
+        );
         assert_eq!(search(&pri, 40, &[0, 1, 2]), [1, 2]);
         assert_eq!(search(&pri, 40, &[0]), [0]);
-        assert!(search(&pri, 49, &[0]).is_empty(), "an equal priority does not yield");
+        assert!(
+            search(&pri, 49, &[0]).is_empty(),
+            "an equal priority does not yield"
+        );
         pri.set_higher(CpuId(3));
         assert!(search(&pri, 0, &[3]).is_empty());
         assert!(search(&pri, -1, &[3]).is_empty());

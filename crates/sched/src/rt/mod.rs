@@ -27,6 +27,7 @@ mod push;
 mod queue;
 mod root;
 mod rules;
+mod server_periods;
 mod throttle;
 
 #[cfg(test)]

@@ -82,8 +82,15 @@ impl Sched {
     ) -> Option<CpuId> {
         let t = &self.tasks[task];
         let fits = |cpu| self.rt_task_fits_capacity(task, cpu);
-        let fits: Option<&dyn Fn(CpuId) -> bool> = if self.asks_for_capacity() { Some(&fits) } else { None };
-        if !root.cpupri.find(t.prio, self.mask(t.cpus), &self.active, lowest, fits) {
+        let fits: Option<&dyn Fn(CpuId) -> bool> = if self.asks_for_capacity() {
+            Some(&fits)
+        } else {
+            None
+        };
+        if !root
+            .cpupri
+            .find(t.prio, self.mask(t.cpus), &self.active, lowest, fits)
+        {
             return None;
         }
         // Its caches are warm there.

@@ -104,7 +104,10 @@ mod tests {
         assert!(list.is_alone(49));
         assert!(!list.is_alone(50));
         assert!(list.remove(50, TaskId(1)));
-        assert!(!list.remove(49, TaskId(1)), "a task is found under its own priority only");
+        assert!(
+            !list.remove(49, TaskId(1)),
+            "a task is found under its own priority only"
+        );
         assert_eq!(tasks(&list), [4, 2, 5, 3]);
     }
 }

@@ -39,9 +39,13 @@ impl Sched {
             if self.rqs[src].rt.highest_next >= self.rqs[this_cpu].rt.highest_curr {
                 continue;
             }
-            let Some((prio, task)) = self.pick_highest_pushable_task(src, this_cpu) else { continue };
+            let Some((prio, task)) = self.pick_highest_pushable_task(src, this_cpu) else {
+                continue;
+            };
             // One that is stronger than what runs there is about to run there.
-            if prio < self.rqs[this_cpu].rt.highest_curr && prio >= self.tasks[self.rqs[src].curr].prio {
+            if prio < self.rqs[this_cpu].rt.highest_curr
+                && prio >= self.tasks[self.rqs[src].curr].prio
+            {
                 self.move_rt_task(task, src, this_cpu);
                 resched = true;
             }

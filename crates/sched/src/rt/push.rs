@@ -18,13 +18,17 @@ impl Sched {
         if !rt.overloaded {
             return false;
         }
-        let Some((prio, task)) = rt.pushable.first() else { return false };
+        let Some((prio, task)) = rt.pushable.first() else {
+            return false;
+        };
         // It should rather run here.
         if prio < self.tasks[self.rqs[cpu].curr].prio {
             self.resched_curr(cpu);
             return false;
         }
-        let Some(dest) = self.find_lowest_rq(this_cpu, task) else { return false };
+        let Some(dest) = self.find_lowest_rq(this_cpu, task) else {
+            return false;
+        };
         if dest == cpu || self.rqs[dest].rt.highest_curr <= prio {
             return false;
         }
@@ -77,7 +81,9 @@ impl Sched {
         let root = self.rt_root();
         let chain = &mut root.push_chain;
         let next = loop {
-            chain.cpu = root.rto_mask.next_from(chain.cpu.map_or(0, |cpu| cpu.idx() + 1));
+            chain.cpu = root
+                .rto_mask
+                .next_from(chain.cpu.map_or(0, |cpu| cpu.idx() + 1));
             match chain.cpu {
                 Some(cpu) if cpu == this_cpu => {}
                 Some(cpu) => break cpu,

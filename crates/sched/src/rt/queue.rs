@@ -39,7 +39,10 @@ impl Sched {
             if move_entity(flags) {
                 let prio = self.tasks[task].prio;
                 let found = self.rqs[cpu].rt.active.remove(prio, task);
-                assert!(found, "task {task:?} is not in line on {cpu:?} at priority {prio}");
+                assert!(
+                    found,
+                    "task {task:?} is not in line on {cpu:?} at priority {prio}"
+                );
             }
             self.tasks[task].rt.on_rq = false;
             self.dec_rt_tasks(cpu, task);

@@ -84,13 +84,20 @@ impl Sched {
     /// The shared RT state.
     pub(super) fn rt_root(&mut self) -> &mut RtRoot {
         let nr_cpus = self.nr_cpus();
-        self.rqs[CpuId(0)].rt.root.get_or_insert_with(|| Box::new(RtRoot::new(nr_cpus)))
+        self.rqs[CpuId(0)]
+            .rt
+            .root
+            .get_or_insert_with(|| Box::new(RtRoot::new(nr_cpus)))
     }
 
     /// Looks something up in the shared RT state with the rest of the scheduler at hand.
     pub(super) fn with_rt_root<T>(&mut self, look_up: impl FnOnce(&Sched, &mut RtRoot) -> T) -> T {
         self.rt_root();
-        let mut root = self.rqs[CpuId(0)].rt.root.take().expect("the shared RT state was just made");
+        let mut root = self.rqs[CpuId(0)]
+            .rt
+            .root
+            .take()
+            .expect("the shared RT state was just made");
         let result = look_up(self, &mut root);
         self.rqs[CpuId(0)].rt.root = Some(root);
         result
@@ -106,10 +113,17 @@ mod tests {
         let mut root = RtRoot::new(4);
         let mask = CpuMask::of(4, [0, 1, 3].map(CpuId));
         let mut next = |within| root.distribute(CpuId(2), &mask, within).map(|c| c.0);
-        assert_eq!([next(None), next(None), next(None)], [Some(1), Some(3), Some(0)]);
+        assert_eq!(
+            [next(None), next(None), next(None)],
+            [Some(1), Some(3), Some(0)]
+        );
         let low = CpuMask::of(4, [0, 1].map(CpuId));
         assert_eq!([next(Some(&low)), next(Some(&low))], [Some(1), Some(0)]);
         assert_eq!(next(Some(&CpuMask::of(4, [CpuId(2)]))), None);
-        assert_eq!(root.distribute(CpuId(0), &mask, None), Some(CpuId(1)), "each CPU has its own place");
+        assert_eq!(
+            root.distribute(CpuId(0), &mask, None),
+            Some(CpuId(1)),
+            "each CPU has its own place"
+        );
     }
 }

@@ -4,8 +4,9 @@ use super::driver::{Driver, cpu};
 use crate::profile::Release;
 use crate::topology::Topology;
 
-/// Both threads of core 0 busy, core 1 idle. There is nothing queued to take, so each of CPU 2's passes fails; the fourth
-/// has failed more often than `cache_nice_tries + 2` = 3 and has the running task of CPU 0 pushed.
+/// Both threads of core 0 busy, core 1 idle. There is nothing queued to take, so each of CPU 2's
+/// passes fails; the fourth has failed more often than `cache_nice_tries + 2` = 3 and has the
+/// running task of CPU 0 pushed.
 #[test]
 fn a_busy_core_gives_one_of_two_running_tasks_to_an_idle_core() {
     for release in Release::ALL {
@@ -46,7 +47,8 @@ fn big_little() -> Topology {
     topology
 }
 
-/// A task that needs all of a small CPU is a misfit there, and goes to the big one as soon as that is idle at a tick.
+/// A task that needs all of a small CPU is a misfit there, and goes to the big one as soon as that
+/// is idle at a tick.
 #[test]
 fn a_task_too_big_for_its_cpu_is_pushed_to_a_bigger_one() {
     for release in Release::ALL {

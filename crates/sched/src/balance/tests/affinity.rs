@@ -4,8 +4,8 @@ use super::driver::{Driver, cpu};
 use crate::balance::CpuIdleType;
 use crate::profile::Release;
 
-/// Three tasks bound to CPU 0. Each pass of CPU 1 finds them pinned and doubles the interval, beyond the domain's
-/// maximum of 4 ms, up to 512.
+/// Three tasks bound to CPU 0. Each pass of CPU 1 finds them pinned and doubles the interval,
+/// beyond the domain's maximum of 4 ms, up to 512.
 #[test]
 fn pinned_tasks_stay_and_lengthen_the_interval() {
     for release in Release::ALL {
@@ -31,8 +31,9 @@ fn pinned_tasks_stay_and_lengthen_the_interval() {
     }
 }
 
-/// Two cores of two threads. The tasks on CPU 0 may use CPU 3 but not CPU 2, which balances for its core: it hands them
-/// on. 6.1 moves half of the difference, 6.12 sees a core with several busy threads and moves one.
+/// Two cores of two threads. The tasks on CPU 0 may use CPU 3 but not CPU 2, which balances for its
+/// core: it hands them on. 6.1 moves half of the difference, 6.12 sees a core with several busy
+/// threads and moves one.
 #[test]
 fn what_may_not_run_here_goes_to_a_sibling() {
     for (release, expected) in [
@@ -49,7 +50,8 @@ fn what_may_not_run_here_goes_to_a_sibling() {
     }
 }
 
-/// CPU 1 cannot take what its sibling has too much of, so the level above learns that their core is imbalanced.
+/// CPU 1 cannot take what its sibling has too much of, so the level above learns that their core is
+/// imbalanced.
 #[test]
 fn pinned_tasks_make_the_group_above_imbalanced() {
     for release in Release::ALL {

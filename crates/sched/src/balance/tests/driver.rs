@@ -1,4 +1,5 @@
-//! A machine as small as can be: every CPU ticks, effects are carried out at once, tasks run for ever.
+//! A machine as small as can be: every CPU ticks, effects are carried out at once, tasks run for
+//! ever.
 
 use crate::balance::DomainStats;
 use crate::cpumask::CpuMask;
@@ -28,8 +29,8 @@ pub(super) fn cpu(id: u32) -> CpuId {
 }
 
 impl Driver {
-    /// Sockets × cores × threads, one LLC and node a socket. Every newly idle domain is tried. The CPUs
-    /// have been idle for a second.
+    /// Sockets × cores × threads, one LLC and node a socket. Every newly idle domain is tried. The
+    /// CPUs have been idle for a second.
     pub(super) fn new(release: Release, sockets: u32, cores: u32, threads: u32) -> Driver {
         Driver::on(release, Topology::regular(sockets, cores, threads))
     }

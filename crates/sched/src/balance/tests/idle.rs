@@ -13,8 +13,9 @@ fn tickless(release: Release) -> Driver {
     d
 }
 
-/// CPU 0 has three tasks: its tick kicks CPU 1, the first idle one. That balances for 2 and 3, and for itself last: CPU 2
-/// takes (3 - 0) / 2 = 1, CPU 3 one of the two left; CPU 1 finds nothing to take. No task counts as cache-hot.
+/// CPU 0 has three tasks: its tick kicks CPU 1, the first idle one. That balances for 2 and 3, and
+/// for itself last: CPU 2 takes (3 - 0) / 2 = 1, CPU 3 one of the two left; CPU 1 finds nothing to
+/// take. No task counts as cache-hot.
 #[test]
 fn one_idle_cpu_balances_for_all_and_itself_last() {
     for release in Release::ALL {
@@ -41,8 +42,8 @@ fn tickless_cpus_do_not_count_as_busy() {
     assert_eq!(d.sched.domains.sds[shared].nr_busy_cpus, 2);
 }
 
-/// One task on a CPU of full capacity, and no other CPU of the cache busy: no idle CPU is disturbed to balance. That they
-/// joined since the last round still makes one of them look once.
+/// One task on a CPU of full capacity, and no other CPU of the cache busy: no idle CPU is disturbed
+/// to balance. That they joined since the last round still makes one of them look once.
 #[test]
 fn a_lone_task_kicks_nobody_twice() {
     let mut d = tickless(Release::V6_12);
@@ -81,7 +82,8 @@ fn a_kick_is_sent_once() {
     assert_eq!(kicks, 1);
 }
 
-/// Load that a task left behind on a tickless CPU decays through the rounds of others, and then nobody asks any more.
+/// Load that a task left behind on a tickless CPU decays through the rounds of others, and then
+/// nobody asks any more.
 #[test]
 fn blocked_load_decays_on_tickless_cpus() {
     let mut d = Driver::new(Release::V6_12, 1, 4, 1);

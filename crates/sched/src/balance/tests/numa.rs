@@ -3,8 +3,8 @@
 use super::driver::{Driver, cpu};
 use crate::profile::Release;
 
-/// Two nodes of eight CPUs, one LLC each: an eighth of a node, one task, may run while the other node idles, and a pair is
-/// left together. `imb_numa_nr` = 8 / 8 = 1.
+/// Two nodes of eight CPUs, one LLC each: an eighth of a node, one task, may run while the other
+/// node idles, and a pair is left together. `imb_numa_nr` = 8 / 8 = 1.
 #[test]
 fn a_pair_stays_on_its_node_and_four_tasks_do_not() {
     for release in Release::ALL {
@@ -31,9 +31,9 @@ fn a_pair_stays_on_its_node_and_four_tasks_do_not() {
     }
 }
 
-/// Each task forked on CPU 0 compares idle CPUs. The first stays: no task runs yet, so one is allowed. From then on two
-/// would run here, more than allowed, and any difference counts: 7 idle CPUs against 8 send the second away, 7 against
-/// 7 keep the third.
+/// Each task forked on CPU 0 compares idle CPUs. The first stays: no task runs yet, so one is
+/// allowed. From then on two would run here, more than allowed, and any difference counts: 7 idle
+/// CPUs against 8 send the second away, 7 against 7 keep the third.
 #[test]
 fn forks_go_to_the_node_with_more_idle_cpus() {
     for release in Release::ALL {

@@ -47,13 +47,14 @@ fn of_idle_cpus_the_lightest_sleeper_is_taken() {
     d.ticks(3);
     for (id, stamp, latency) in [(2, 1000, 2), (3, 2000, 100)] {
         d.sched.rqs[cpu(id)].idle_stamp = stamp;
-        d.sched.rqs[cpu(id)].idle_exit_latency = latency;
+        d.sched.rqs[cpu(id)].idle_exit_latency = Some(latency);
     }
     let task = fork_from(&mut d, 0);
     assert_eq!(d.sched.tasks[task].cpu, cpu(2));
 }
 
-/// Every CPU is busy with one hog, CPU 2 with three: the new task stays off it, on the least loaded.
+/// Every CPU is busy with one hog, CPU 2 with three: the new task stays off it, on the least
+/// loaded.
 #[test]
 fn among_busy_cpus_load_decides() {
     for release in Release::ALL {

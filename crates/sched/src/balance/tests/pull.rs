@@ -4,8 +4,9 @@ use super::driver::{Driver, cpu};
 use crate::balance::CpuIdleType;
 use crate::profile::Release;
 
-/// Four tasks on CPU 0 of four. The first tick of CPU 1 takes half of the difference, (4 - 0) / 2 = 2; CPU 2 finds CPUs 0
-/// and 1 with two each and takes one from the first, CPU 3 one from the other. No task counts as cache-hot.
+/// Four tasks on CPU 0 of four. The first tick of CPU 1 takes half of the difference, (4 - 0) / 2 =
+/// 2; CPU 2 finds CPUs 0 and 1 with two each and takes one from the first, CPU 3 one from the
+/// other. No task counts as cache-hot.
 #[test]
 fn four_tasks_spread_over_four_idle_cpus_within_one_tick() {
     for release in Release::ALL {
@@ -23,7 +24,8 @@ fn four_tasks_spread_over_four_idle_cpus_within_one_tick() {
     }
 }
 
-/// The least recently run tasks leave first, and of those that leave the last one detached is queued first.
+/// The least recently run tasks leave first, and of those that leave the last one detached is
+/// queued first.
 #[test]
 fn tasks_leave_in_the_order_of_the_list_and_arrive_in_reverse() {
     for release in Release::ALL {
@@ -44,13 +46,15 @@ fn tasks_leave_in_the_order_of_the_list_and_arrive_in_reverse() {
             })
             .collect();
         assert_eq!(moved, [hogs[1], hogs[2]], "(5 - 0) / 2 of them");
-        // Each is put at the head of the destination's list in turn: the one detached first ends there.
+        // Each is put at the head of the destination's list in turn: the one detached first ends
+        // there.
         assert_eq!(d.sched.rqs[cpu(1)].cfs_tasks_first, hogs[1]);
         assert_eq!(d.sched.rqs[cpu(1)].cfs_tasks_last, hogs[2]);
     }
 }
 
-/// With "always hot" nothing moves until a domain failed more often than `cache_nice_tries`: 1 for an LLC.
+/// With "always hot" nothing moves until a domain failed more often than `cache_nice_tries`: 1 for
+/// an LLC.
 #[test]
 fn cache_hot_tasks_stay_until_balancing_has_failed_twice() {
     for release in Release::ALL {
@@ -77,7 +81,8 @@ fn cache_hot_tasks_stay_until_balancing_has_failed_twice() {
     }
 }
 
-/// Five tasks on CPU 0; CPU 1 goes idle. Half the difference would be two, but a newly idle CPU takes one at a time.
+/// Five tasks on CPU 0; CPU 1 goes idle. Half the difference would be two, but a newly idle CPU
+/// takes one at a time.
 #[test]
 fn a_newly_idle_cpu_pulls_one_task() {
     for release in Release::ALL {
@@ -118,7 +123,8 @@ fn a_short_idle_time_is_not_worth_a_pass() {
     assert_eq!(d.nr_running(), [2, 1]);
 }
 
-/// What a pass costs is noted as the longest one of the domain, and charged: 100 ns for each of two CPUs.
+/// What a pass costs is noted as the longest one of the domain, and charged: 100 ns for each of two
+/// CPUs.
 #[test]
 fn the_cost_of_a_newly_idle_pass_is_kept_and_fades() {
     let mut d = Driver::new(Release::V6_12, 1, 2, 1);
@@ -149,8 +155,8 @@ fn intervals_double_while_balanced_and_are_longer_while_busy() {
     assert_eq!(d.sched.domains.sd[sd].balance_interval, 8);
     d.ticks(4);
     assert_eq!(d.sched.domains.sd[sd].balance_interval, 8);
-    // 8 ms are two ticks; while busy 16 times that, less one; and never more than 0.1 s for each of the three CPUs
-    // that were up before the last one came.
+    // 8 ms are two ticks; while busy 16 times that, less one; and never more than 0.1 s for each of
+    // the three CPUs that were up before the last one came.
     assert_eq!(d.sched.get_sd_balance_interval(sd, false), 2);
     assert_eq!(d.sched.get_sd_balance_interval(sd, true), 31);
     d.sched.domains.sd[sd].balance_interval = 1000;

@@ -25,8 +25,8 @@ fn assert_all_tasks_are_queued(d: &Driver, awake: usize, asleep: &[TaskId]) {
     assert_eq!(listed, awake);
 }
 
-/// Four CPUs of one cache, up to nine tasks that sleep and wake at random. After three quiet ticks (the longest interval is
-/// two) no CPU idles beside one with two tasks that want to run.
+/// Four CPUs of one cache, up to nine tasks that sleep and wake at random. After three quiet ticks
+/// (the longest interval is two) no CPU idles beside one with two tasks that want to run.
 #[test]
 fn work_is_conserved_and_so_are_tasks() {
     for release in Release::ALL {
@@ -59,7 +59,7 @@ fn work_is_conserved_and_so_are_tasks() {
                 .iter()
                 .map(|rq| d.sched.cfs_rqs[rq.cfs].h_nr_runnable)
                 .collect();
-            let idle = runnable.iter().any(|&nr| nr == 0);
+            let idle = runnable.contains(&0);
             assert!(
                 !idle || runnable.iter().all(|&nr| nr < 2),
                 "{release:?} seed {seed}: {runnable:?}"

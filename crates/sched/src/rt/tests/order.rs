@@ -54,7 +54,10 @@ fn a_round_robin_task_alone_at_its_priority_keeps_the_cpu() {
 #[test]
 fn the_slice_follows_sched_rr_timeslice_ms_in_whole_ticks() {
     let mut rig = Rig::new(Release::V6_12, 1);
-    rig.sched.profile.set_tunable("sched_rr_timeslice_ms", 10).expect("6.12 has it");
+    rig.sched
+        .profile
+        .set_tunable("sched_rr_timeslice_ms", 10)
+        .expect("6.12 has it");
     let a = rig.spawn(Policy::Rr, 50, &[0]);
     let b = rig.spawn(Policy::Rr, 50, &[0]);
     // 10 ms are 2.5 ticks, rounded up to 3.
@@ -105,7 +108,10 @@ fn rt_time_shows_in_avg_rt_and_all_tasks_in_nr_running() {
         rig.fifo(40, &[0]);
         assert_eq!(rig.sched.rqs[CpuId(0)].nr_running, 2);
         rig.run_until(400 * MS);
-        assert!(rig.sched.rqs[CpuId(0)].avg_rt.util_avg > 1000, "twelve half-lives of running");
+        assert!(
+            rig.sched.rqs[CpuId(0)].avg_rt.util_avg > 1000,
+            "twelve half-lives of running"
+        );
         rig.sleep(0);
         rig.sleep(0);
         assert_eq!(rig.sched.rqs[CpuId(0)].nr_running, 0);
@@ -119,11 +125,20 @@ fn lowering_the_running_task_below_a_waiting_one_switches() {
         let mut rig = Rig::new(release, 1);
         let a = rig.fifo(50, &[0]);
         let b = rig.fifo(40, &[0]);
-        let attr = |priority| crate::SchedAttr { policy: Policy::Fifo, nice: 0, priority, runtime: 0 };
-        rig.sched.sched_setscheduler(a, attr(30), rig.now).expect("the attributes are legal");
+        let attr = |priority| crate::SchedAttr {
+            policy: Policy::Fifo,
+            nice: 0,
+            priority,
+            runtime: 0,
+        };
+        rig.sched
+            .sched_setscheduler(a, attr(30), rig.now)
+            .expect("the attributes are legal");
         rig.settle();
         assert_eq!(rig.curr(0), b);
-        rig.sched.sched_setscheduler(a, attr(45), rig.now).expect("the attributes are legal");
+        rig.sched
+            .sched_setscheduler(a, attr(45), rig.now)
+            .expect("the attributes are legal");
         rig.settle();
         assert_eq!(rig.curr(0), a);
     }

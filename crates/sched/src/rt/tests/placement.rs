@@ -29,7 +29,11 @@ fn a_waking_task_stays_where_a_weaker_one_runs_and_that_one_is_pushed() {
         let weak = rig.fifo(40, &ALL);
         assert_eq!(rig.curr(0), weak);
         rig.wake(1, strong);
-        assert_eq!([rig.curr(0), rig.curr(1)], [strong, weak], "warm caches are for the stronger");
+        assert_eq!(
+            [rig.curr(0), rig.curr(1)],
+            [strong, weak],
+            "warm caches are for the stronger"
+        );
     }
 }
 
@@ -58,7 +62,10 @@ fn a_cpu_whose_priority_drops_pulls_the_strongest_waiting_task() {
         assert_eq!(rig.curr(1), waits);
         rig.sleep(1);
         assert_eq!(rig.curr(1), weaker);
-        assert!(!rig.sched.rqs[CpuId(0)].rt.overloaded, "one task is left, and it runs");
+        assert!(
+            !rig.sched.rqs[CpuId(0)].rt.overloaded,
+            "one task is left, and it runs"
+        );
     }
 }
 
@@ -85,7 +92,9 @@ fn widening_the_affinity_of_a_waiting_task_makes_it_pullable() {
         rig.fifo(60, &[0]);
         let waits = rig.fifo(50, &[0]);
         rig.fifo(40, &[1]);
-        rig.sched.set_cpus_allowed(waits, &CpuMask::all(2), rig.now).expect("the CPUs are up");
+        rig.sched
+            .set_cpus_allowed(waits, &CpuMask::all(2), rig.now)
+            .expect("the CPUs are up");
         rig.settle();
         rig.sleep(1);
         assert_eq!(rig.curr(1), waits);
@@ -111,11 +120,18 @@ fn of_equally_weak_cpus_the_own_then_the_wakers_then_each_in_turn() {
     // CPU 0 is idle: the task's own.
     assert_eq!(rig.sched.find_lowest_rq(CpuId(2), task), Some(CpuId(0)));
     rig.fifo(60, &[0]);
-    assert_eq!(rig.sched.find_lowest_rq(CpuId(2), task), Some(CpuId(2)), "the caller's");
+    assert_eq!(
+        rig.sched.find_lowest_rq(CpuId(2), task),
+        Some(CpuId(2)),
+        "the caller's"
+    );
     rig.fifo(60, &[2]);
     // Callers on busy CPUs take turns, each from its own last choice: 1, 3, 1, …
     let mut turn = |this| rig.sched.find_lowest_rq(CpuId(this), task).map(|cpu| cpu.0);
-    assert_eq!([turn(2), turn(2), turn(2), turn(0)], [Some(1), Some(3), Some(1), Some(1)]);
+    assert_eq!(
+        [turn(2), turn(2), turn(2), turn(0)],
+        [Some(1), Some(3), Some(1), Some(1)]
+    );
 }
 
 #[test]

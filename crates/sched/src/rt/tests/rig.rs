@@ -27,7 +27,12 @@ impl Rig {
 
     pub(super) fn with_profile(profile: KernelProfile, nr_cpus: u32) -> Rig {
         let sched = Sched::new(profile, Topology::regular(1, nr_cpus, 1));
-        Rig { sched, now: 0, timers: Vec::new(), next_tick: TICK }
+        Rig {
+            sched,
+            now: 0,
+            timers: Vec::new(),
+            next_tick: TICK,
+        }
     }
 
     /// A task of a policy and priority that may use `cpus`; it starts on the first of them.
@@ -35,9 +40,18 @@ impl Rig {
         let first = CpuId(cpus[0]);
         let task = self.sched.fork(first, self.now);
         let mask = CpuMask::of(self.sched.nr_cpus(), cpus.iter().map(|&c| CpuId(c)));
-        self.sched.set_cpus_allowed(task, &mask, self.now).expect("the CPUs are up");
-        let attr = SchedAttr { policy, nice: 0, priority, runtime: 0 };
-        self.sched.sched_setscheduler(task, attr, self.now).expect("the attributes are legal");
+        self.sched
+            .set_cpus_allowed(task, &mask, self.now)
+            .expect("the CPUs are up");
+        let attr = SchedAttr {
+            policy,
+            nice: 0,
+            priority,
+            runtime: 0,
+        };
+        self.sched
+            .sched_setscheduler(task, attr, self.now)
+            .expect("the attributes are legal");
         self.sched.wake_up_new_task(first, task, self.now);
         self.settle();
         task
@@ -58,13 +72,17 @@ impl Rig {
 
     /// The running task of a CPU goes to sleep.
     pub(super) fn sleep(&mut self, cpu: u32) {
-        self.sched.set_current_state(CpuId(cpu), TaskState::Interruptible);
+        self.sched
+            .set_current_state(CpuId(cpu), TaskState::Interruptible);
         self.sched.schedule(CpuId(cpu), self.now, false);
         self.settle();
     }
 
     pub(super) fn wake(&mut self, this_cpu: u32, task: TaskId) {
-        assert!(self.sched.try_to_wake_up(CpuId(this_cpu), task, self.now, 0));
+        assert!(
+            self.sched
+                .try_to_wake_up(CpuId(this_cpu), task, self.now, 0)
+        );
         self.settle();
     }
 
@@ -77,7 +95,11 @@ impl Rig {
     /// Lets time pass; what is due at `end` still happens.
     pub(super) fn run_until(&mut self, end: Nanos) {
         loop {
-            let timer = self.timers.iter().enumerate().min_by_key(|&(idx, &(at, _))| (at, idx));
+            let timer = self
+                .timers
+                .iter()
+                .enumerate()
+                .min_by_key(|&(idx, &(at, _))| (at, idx));
             match timer.map(|(idx, &(at, cpu))| (idx, at, cpu)) {
                 Some((idx, at, cpu)) if at <= self.next_tick && at <= end => {
                     self.timers.remove(idx);
@@ -109,7 +131,11 @@ impl Rig {
                     _ => {}
                 }
             }
-            let waiting = self.sched.rqs.ids().find(|&cpu| self.sched.rqs[cpu].need_resched);
+            let waiting = self
+                .sched
+                .rqs
+                .ids()
+                .find(|&cpu| self.sched.rqs[cpu].need_resched);
             match waiting {
                 Some(cpu) => {
                     self.sched.schedule(cpu, self.now, true);

@@ -19,7 +19,11 @@ fn an_rt_hog_leaves_5_percent_to_fair_tasks() {
     rig.run_until(952 * MS);
     assert_eq!(rig.curr(0), fair);
     assert!(rig.sched.rqs[CpuId(0)].rt.throttled);
-    assert_eq!(rig.sched.rqs[CpuId(0)].nr_running, 1, "throttled tasks are not counted");
+    assert_eq!(
+        rig.sched.rqs[CpuId(0)].nr_running,
+        1,
+        "throttled tasks are not counted"
+    );
     rig.run_until(SECOND);
     assert_eq!(rig.curr(0), fair);
     rig.run_until(SECOND + MS);
@@ -27,19 +31,29 @@ fn an_rt_hog_leaves_5_percent_to_fair_tasks() {
     assert_eq!(rig.ran(fair), 48 * MS + 1);
     // Overuse is carried over: 2 ms, then 4 ms, then 2 ms again; ten periods differ from 9.5 s by no more than a tick.
     rig.run_until(10 * SECOND + MS);
-    assert!(rig.ran(fair).abs_diff(500 * MS) <= 4 * MS, "fair ran for {} ns", rig.ran(fair));
+    assert!(
+        rig.ran(fair).abs_diff(500 * MS) <= 4 * MS,
+        "fair ran for {} ns",
+        rig.ran(fair)
+    );
 }
 
 #[test]
 fn without_a_limit_rt_takes_everything() {
     for runtime in [-1, 1_000_000] {
         let mut profile = KernelProfile::new(Release::V6_1, 1);
-        profile.set_tunable("sched_rt_runtime_us", runtime).expect("6.1 has it");
+        profile
+            .set_tunable("sched_rt_runtime_us", runtime)
+            .expect("6.1 has it");
         let mut rig = Rig::with_profile(profile, 1);
         let rt = rig.fifo(50, &[0]);
         let fair = rig.spawn(Policy::Normal, 0, &[0]);
         rig.run_until(5 * SECOND);
-        assert_eq!([rig.ran(rt), rig.ran(fair)], [5 * SECOND, 0], "runtime {runtime} µs");
+        assert_eq!(
+            [rig.ran(rt), rig.ran(fair)],
+            [5 * SECOND, 0],
+            "runtime {runtime} µs"
+        );
     }
 }
 
