@@ -30,10 +30,19 @@ pub const SCHED_PRIO_TO_WEIGHT: [u32; 40] = [
        36,    29,    23,    18,    15,
 ];
 
-/// `2³² / weight`, rounded down.
-fn prio_to_wmult(weight: u32) -> u32 {
-    ((1u64 << 32) / u64::from(weight)) as u32
-}
+/// `2³² / weight` for the same levels. Most entries are rounded to the nearest, those of nice 12, 14, 16 and 17 down:
+/// no rule gives them all, and an inverse that is off by one shows as a nanosecond of virtual time.
+#[rustfmt::skip]
+const SCHED_PRIO_TO_WMULT: [u32; 40] = [
+         48388,      59856,      76040,      92818,     118348,
+        147320,     184698,     229616,     287308,     360437,
+        449829,     563644,     704093,     875809,    1099582,
+       1376151,    1717300,    2157191,    2708050,    3363326,
+       4194304,    5237765,    6557202,    8165337,   10153587,
+      12820798,   15790321,   19976592,   24970740,   31350126,
+      39045157,   49367440,   61356676,   76695844,   95443717,
+     119304647,  148102320,  186737708,  238609294,  286331153,
+];
 
 /// Scales a user-visible weight to the kernel's fixed point.
 #[inline(always)]
@@ -68,8 +77,11 @@ impl LoadWeight {
 
     /// The weight of a nice level −20..=19.
     pub fn of_nice(nice: i32) -> Self {
-        let weight = SCHED_PRIO_TO_WEIGHT[(nice + 20) as usize];
-        LoadWeight { weight: scale_load(u64::from(weight)), inv_weight: prio_to_wmult(weight) }
+        let level = (nice + 20) as usize;
+        LoadWeight {
+            weight: scale_load(u64::from(SCHED_PRIO_TO_WEIGHT[level])),
+            inv_weight: SCHED_PRIO_TO_WMULT[level],
+        }
     }
 
     /// The weight of SCHED_IDLE.
