@@ -10,7 +10,7 @@ use crate::effects::Effect;
 use crate::entity::LoadWeight;
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_MOVE, DEQUEUE_SAVE, DEQUEUE_SLEEP, ENQUEUE_HEAD};
 use crate::sched::Sched;
-use crate::task::{Class, MAX_RT_PRIO, OnRq, Policy, TaskState};
+use crate::task::{Class, MAX_RT_PRIO, MaskId, OnRq, Policy, TaskState};
 use crate::units::{CpuId, GroupId, Nanos, TaskId};
 
 /// What sched_setattr() sets.
@@ -85,16 +85,41 @@ impl Sched {
         }
     }
 
+    /// Takes a task off and puts it back, with the policy and nice level that `weight` (scaled) stands for, if given.
+    pub(crate) fn requeue(&mut self, task: TaskId, weight: Option<u64>) {
+        let stood = self.take_off(task, DEQUEUE_SAVE);
+        if let Some(weight) = weight {
+            let weight = weight >> crate::entity::SCHED_FIXEDPOINT_SHIFT;
+            let level = crate::entity::SCHED_PRIO_TO_WEIGHT.iter().position(|&w| u64::from(w) == weight);
+            let t = &mut self.tasks[task];
+            match level {
+                Some(level) => {
+                    t.policy = if t.policy == Policy::Idle { Policy::Normal } else { t.policy };
+                    t.static_prio = MAX_RT_PRIO + level as i32;
+                    t.normal_prio = t.static_prio;
+                    t.prio = t.static_prio;
+                }
+                None => t.policy = Policy::Idle,
+            }
+            self.set_load_weight(task, true);
+        }
+        self.put_back(task, &stood, DEQUEUE_SAVE);
+    }
+
     /// Gives the task's entity the weight of its policy and nice level; `update` where it is attached to a queue.
     fn set_load_weight(&mut self, task: TaskId, update: bool) {
         let t = &self.tasks[task];
         let lw = if t.has_idle_policy() { LoadWeight::idle_policy() } else { LoadWeight::of_nice(t.nice()) };
-        let se = t.se;
-        if update && t.class == Class::Fair {
+        let (se, new) = (t.se, t.state == TaskState::New);
+        if update && t.class == Class::Fair && !new {
             let cfs_rq = self.ses[se].cfs_rq;
             (self.fair.reweight_entity)(self, cfs_rq, se, lw.weight);
         }
         self.ses[se].load = lw;
+        if new {
+            // It is on no queue's averages yet, and starts fully loaded with whatever weight it starts with.
+            self.init_entity_runnable_average(se);
+        }
     }
 
     /// Changes the nice level; out of −20..=19 is ignored, as by the kernel.
@@ -131,6 +156,10 @@ impl Sched {
 
     fn check_class_changed(&mut self, cpu: CpuId, task: TaskId, prev: Class, old_prio: i32) {
         let class = self.tasks[task].class;
+        if self.tasks[task].state == TaskState::New {
+            // It joins its class when it first wakes, on the CPU chosen then.
+            return;
+        }
         if prev != class {
             match prev {
                 Class::Fair => (self.fair.detach_task)(self, task),
@@ -274,9 +303,9 @@ impl Sched {
 
     // ---- CPUs --------------------------------------------------------------------------------------------------
 
-    /// May the task run there now?
+    /// May the task run there now? Threads bound to their CPU may also while it goes offline: they clear it.
     pub(crate) fn is_cpu_usable(&self, task: TaskId, cpu: CpuId) -> bool {
-        self.cpu_allowed(task, cpu) && self.active.test(cpu)
+        self.cpu_allowed(task, cpu) && (self.active.test(cpu) || self.tasks[task].is_per_cpu_kthread)
     }
 
     /// Any CPU for a task whose own is gone: on its node, then among its allowed ones, then anywhere.
@@ -288,10 +317,19 @@ impl Sched {
         let any = near.or_else(|| self.active.iter().find(|&c| self.cpu_allowed(task, c)));
         any.unwrap_or_else(|| {
             // None of its CPUs is left: the affinity is broken, as the kernel does with a message.
-            self.tasks[task].cpus = crate::task::MaskId(0);
-            self.tasks[task].nr_cpus_allowed = self.nr_cpus() as u32;
+            self.do_set_cpus_allowed(task, MaskId(0));
             self.active.first().expect("one CPU is always up")
         })
+    }
+
+    fn do_set_cpus_allowed(&mut self, task: TaskId, id: MaskId) {
+        let stood = self.take_off(task, DEQUEUE_SAVE);
+        self.tasks[task].cpus = id;
+        self.tasks[task].nr_cpus_allowed = self.mask_weight(id);
+        if self.tasks[task].class == Class::Rt {
+            self.set_cpus_allowed_rt(task);
+        }
+        self.put_back(task, &stood, DEQUEUE_SAVE);
     }
 
     /// Sets the CPUs a task may use, and moves it if it is on another.
@@ -307,13 +345,7 @@ impl Sched {
             return Ok(());
         }
         let dest = self.active.iter().find(|&c| cpus.test(c)).ok_or(NoCpu)?;
-        let stood = self.take_off(task, DEQUEUE_SAVE);
-        self.tasks[task].cpus = id;
-        self.tasks[task].nr_cpus_allowed = self.mask_weight(id);
-        if self.tasks[task].class == Class::Rt {
-            self.set_cpus_allowed_rt(task);
-        }
-        self.put_back(task, &stood, DEQUEUE_SAVE);
+        self.do_set_cpus_allowed(task, id);
         if self.cpu_allowed(task, cpu) || self.tasks[task].state == TaskState::New {
             return Ok(());
         }
@@ -328,14 +360,25 @@ impl Sched {
     /// The stopper of `cpu` moves a task that ran there when it was asked to (the handler of `StopMigrate`).
     pub fn migration_cpu_stop(&mut self, cpu: CpuId, task: TaskId, dest: CpuId, now: Nanos) {
         self.set_time(now);
-        if self.tasks[task].cpu != cpu {
+        // It may be among those that are still to be queued here.
+        self.sched_ttwu_pending(cpu, now);
+        let at = self.tasks[task].cpu;
+        if at != cpu {
+            // It moved by itself; where it is now, it may be as wrong.
+            if self.tasks[task].on_cpu && !self.cpu_allowed(task, at) {
+                self.effects.push(Effect::StopMigrate { cpu: at, task, dest });
+            }
             return;
         }
         if self.tasks[task].is_queued() && !self.tasks[task].on_cpu {
             self.update_rq_clock(cpu);
-            if self.is_cpu_usable(task, dest) {
-                self.move_queued_task(task, dest);
-            }
+            // Its CPUs may have changed since the request.
+            let dest = match (self.is_cpu_usable(task, dest), self.is_cpu_usable(task, cpu)) {
+                (true, _) => dest,
+                (false, true) => return,
+                (false, false) => self.select_fallback_rq(task),
+            };
+            self.move_queued_task(task, dest);
         } else {
             self.tasks[task].wake_cpu = dest;
         }

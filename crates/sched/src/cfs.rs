@@ -30,7 +30,6 @@ use crate::units::{CfsRqId, CpuId, SeId, TaskId};
 
 /// The functions of 6.1.
 pub(crate) static CLASS: FairClass = FairClass {
-    update_curr: Sched::update_curr_cfs,
     enqueue_entity: Sched::enqueue_entity_cfs,
     dequeue_entity: Sched::dequeue_entity_cfs,
     enqueue_task: Sched::enqueue_task_cfs,
@@ -52,7 +51,10 @@ pub(crate) static CLASS: FairClass = FairClass {
     },
     update_cfs_group: Sched::update_cfs_group_cfs,
     distribute_cfs_runtime: Sched::distribute_cfs_runtime_sync,
-    util_est_update: Sched::util_est_update_cfs,
+    timeline_add: Sched::line_up,
+    timeline_remove: |sched, cfs_rq, se| {
+        sched.cfs_rqs[cfs_rq].timeline.remove(se);
+    },
     util_init_weight: |entity: &SchedEntity| entity.load.weight,
     decayed_needs_no_contrib: false,
     throttled_clock_without_tasks: true,
@@ -324,7 +326,7 @@ impl Sched {
                     Err(()) => {}
                 }
             }
-            if !newidle || self.sched_balance_newidle(cpu) <= 0 {
+            if !newidle || !self.newidle_balancing || self.sched_balance_newidle(cpu) <= 0 {
                 return None;
             }
         }

@@ -34,7 +34,6 @@ use crate::units::{CfsRqId, CpuId, SeId, TaskId};
 
 /// The functions of 6.12.
 pub(crate) static CLASS: FairClass = FairClass {
-    update_curr: Sched::update_curr_eevdf,
     enqueue_entity: Sched::enqueue_entity_eevdf,
     dequeue_entity: Sched::dequeue_entity_eevdf,
     enqueue_task: Sched::enqueue_task_eevdf,
@@ -54,7 +53,8 @@ pub(crate) static CLASS: FairClass = FairClass {
     update_tg_load_avg: Sched::update_tg_load_avg_limited,
     update_cfs_group: Sched::update_cfs_group_eevdf,
     distribute_cfs_runtime: Sched::distribute_cfs_runtime_async,
-    util_est_update: Sched::util_est_update_eevdf,
+    timeline_add: Sched::timeline_add,
+    timeline_remove: Sched::timeline_remove,
     util_init_weight: SchedEntity::weight,
     decayed_needs_no_contrib: true,
     throttled_clock_without_tasks: false,
@@ -276,7 +276,7 @@ impl Sched {
         let task = loop {
             match self.pick_task_eevdf(cpu) {
                 Some(task) => break task,
-                None if newidle && self.sched_balance_newidle(cpu) > 0 => {}
+                None if newidle && self.newidle_balancing && self.sched_balance_newidle(cpu) > 0 => {}
                 None => return None,
             }
         };
@@ -457,7 +457,7 @@ impl Sched {
     /// Tells the group at most once a millisecond.
     fn update_tg_load_avg_limited(&mut self, cfs_rq: CfsRqId) {
         let cfs = &self.cfs_rqs[cfs_rq];
-        if !self.rqs[cfs.cpu].online || self.now - cfs.last_update_tg_load_avg < 1_000_000 {
+        if !self.rqs[cfs.cpu].online || self.now.wrapping_sub(cfs.last_update_tg_load_avg) < 1_000_000 {
             return;
         }
         if self.contribute_tg_load_avg(cfs_rq) {

@@ -8,7 +8,6 @@ use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
 /// One release's functions. Names are the kernel's; see `cfs` (6.1) and `eevdf` (6.12).
 #[derive(Debug)]
 pub(crate) struct FairClass {
-    pub(crate) update_curr: fn(&mut Sched, CfsRqId),
     pub(crate) enqueue_entity: fn(&mut Sched, CfsRqId, SeId, u32),
     /// False: the dequeue is delayed.
     pub(crate) dequeue_entity: fn(&mut Sched, CfsRqId, SeId, u32) -> bool,
@@ -33,7 +32,8 @@ pub(crate) struct FairClass {
     pub(crate) update_tg_load_avg: fn(&mut Sched, CfsRqId),
     pub(crate) update_cfs_group: fn(&mut Sched, SeId, CfsRqId),
     pub(crate) distribute_cfs_runtime: fn(&mut Sched, GroupId, CpuId) -> bool,
-    pub(crate) util_est_update: fn(&mut Sched, CpuId, TaskId, bool),
+    pub(crate) timeline_add: fn(&mut Sched, CfsRqId, SeId),
+    pub(crate) timeline_remove: fn(&mut Sched, CfsRqId, SeId),
     pub(crate) util_init_weight: fn(&SchedEntity) -> u64,
     /// A queue with a contribution to its group's load is not yet decayed.
     pub(crate) decayed_needs_no_contrib: bool,

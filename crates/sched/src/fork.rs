@@ -89,6 +89,11 @@ impl Sched {
         let cpu = self.tasks[task].cpu;
         self.tasks[task].recent_used_cpu = cpu;
         let cpu = self.select_task_rq(this_cpu, task, cpu, WF_FORK);
+        self.start_new_task(task, cpu);
+    }
+
+    /// Queues a new task on the CPU chosen for it.
+    pub(crate) fn start_new_task(&mut self, task: TaskId, cpu: CpuId) {
         self.assign_task_cpu(task, cpu);
         self.update_rq_clock(cpu);
         self.post_init_entity_util_avg(task);

@@ -31,6 +31,8 @@ impl Sched {
             return Err(HotplugError);
         }
         self.nohz_balance_exit_idle(cpu);
+        // Wakeups on their way are completed here, so that their tasks are moved with the others.
+        self.sched_ttwu_pending(cpu, now);
         let was = self.active.clone();
         self.active.clear(cpu);
         self.update_rq_clock(cpu);

@@ -26,6 +26,7 @@ pub mod group;
 pub mod nohz;
 pub mod pelt;
 pub mod profile;
+pub mod replay;
 pub mod rq;
 pub mod rt;
 pub mod rt_rq;

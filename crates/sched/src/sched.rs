@@ -28,7 +28,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// A scheduler: the state of one kernel's scheduling.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sched {
     /// The kernel it behaves like.
     pub profile: KernelProfile,
@@ -69,6 +69,8 @@ pub struct Sched {
     pub(crate) rd_overloaded: bool,
     /// Groups and balancing of idle CPUs.
     pub(crate) nohz: Nohz,
+    /// A CPU that runs out of fair tasks tries to pull some (on, but for a caller that balances by itself).
+    pub newidle_balancing: bool,
     /// What wakeup placement looked at.
     pub search: SearchStats,
     pub(crate) search_mask: CpuMask,
@@ -112,6 +114,7 @@ impl Sched {
             bandwidth_users: 0,
             rd_overloaded: false,
             nohz: Nohz::new(nr_cpus),
+            newidle_balancing: true,
             search: SearchStats::default(),
             prng: 0x9e37_79b9_7f4a_7c15,
             profile,
@@ -260,13 +263,10 @@ impl Sched {
         self.rqs.len()
     }
 
-    /// Tells the time; every call that passes a time does so first.
-    ///
-    /// # Panics
-    /// If time goes backwards.
+    /// Tells the time; every call that passes a time does so first. Where CPUs' clocks differ, each CPU's own never goes
+    /// back: an earlier time than its queue has seen leaves the queue's clock as it is.
     #[inline]
     pub fn set_time(&mut self, now: Nanos) {
-        assert!(now >= self.now, "time went back from {} to {now}", self.now);
         self.now = now;
         self.jiffies = self.jiffies_base + now / self.tick_nsec;
     }

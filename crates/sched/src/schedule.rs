@@ -67,7 +67,7 @@ impl Sched {
         Switch { prev, prev_state, next }
     }
 
-    fn finish_switch(&mut self, cpu: CpuId, prev: TaskId, next: TaskId, prev_state: TaskState, voluntary: bool) {
+    pub(crate) fn finish_switch(&mut self, cpu: CpuId, prev: TaskId, next: TaskId, prev_state: TaskState, voluntary: bool) {
         self.rqs[cpu].stats.nr_switches += 1;
         let stats = &mut self.tasks[prev].stats;
         if voluntary {
@@ -159,7 +159,7 @@ impl Sched {
             } else {
                 self.cfs_rqs[cfs].nr_queued != 0
             };
-            if !runnable {
+            if !runnable && self.newidle_balancing {
                 self.sched_balance_newidle(cpu);
             }
         }

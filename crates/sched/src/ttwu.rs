@@ -102,7 +102,7 @@ impl Sched {
         self.ttwu_do_wakeup(task);
     }
 
-    fn ttwu_do_activate(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
+    pub(crate) fn ttwu_do_activate(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
         let mut flags = ENQUEUE_WAKEUP;
         if wake_flags & WF_MIGRATED != 0 {
             flags |= ENQUEUE_MIGRATED;

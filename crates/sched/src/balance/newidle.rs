@@ -23,7 +23,7 @@ const NEWIDLE_RATIO_ONE: u32 = 1024;
 impl Sched {
     /// Tries to pull a task to a CPU about to become idle. Positive: a fair task is there now;
     /// negative: a task of another class is; 0: none.
-    pub(crate) fn sched_balance_newidle(&mut self, this_cpu: CpuId) -> i32 {
+    pub fn sched_balance_newidle(&mut self, this_cpu: CpuId) -> i32 {
         let mut next_balance = self.jiffies + u64::from(self.profile.hz);
         self.update_misfit_status(this_cpu, None);
         // A task is on its way: no need to look for one.

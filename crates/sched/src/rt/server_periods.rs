@@ -146,7 +146,7 @@ impl Sched {
         }
         if server.timer.is_none() {
             // The run queue's clock may lag behind the timers'.
-            let expires = act.wrapping_add(self.now - rq.clock);
+            let expires = act.wrapping_add(self.now.saturating_sub(rq.clock));
             server.timer = Some(expires);
             self.effects.push(Effect::StartRtTimer {
                 cpu,

@@ -1,0 +1,155 @@
+//! Following another scheduler: for a caller that knows what a kernel did and wants to know what this one would have done.
+//!
+//! Model. Each decision is split in two: *ask*, which says what would be decided and changes only what deciding
+//!        changes, and *do*, which carries out what the other kernel decided. The caller supplies the times of the CPUs'
+//!        clocks, which need not agree between CPUs to the nanosecond.
+//! Source. The same functions as `ttwu`, `schedule` and `attributes` follow.
+
+use crate::flags::{WF_MIGRATED, WF_TTWU};
+use crate::sched::Sched;
+use crate::schedule::Switch;
+use crate::task::{Class, OnRq, TaskState};
+use crate::units::{CfsRqId, CpuId, Nanos, SeId, TaskId};
+
+/// How a wakeup reached its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FollowedWakeup {
+    /// Where the waker ran.
+    pub this_cpu: CpuId,
+    /// Where the task was queued.
+    pub cpu: CpuId,
+    /// [`WF_SYNC`](crate::flags::WF_SYNC), [`WF_FROM_IRQ`](crate::flags::WF_FROM_IRQ).
+    pub wake_flags: u32,
+}
+
+impl Sched {
+    /// Asks where a sleeping task would be woken.
+    pub fn ask_wakeup_cpu(&mut self, this_cpu: CpuId, task: TaskId, now: Nanos, wake_flags: u32) -> CpuId {
+        self.set_time(now);
+        let prev = self.tasks[task].wake_cpu;
+        self.tasks[task].state = TaskState::Waking;
+        self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU)
+    }
+
+    /// Asks where a new task would start.
+    pub fn ask_fork_cpu(&mut self, this_cpu: CpuId, task: TaskId, now: Nanos) -> CpuId {
+        self.set_time(now);
+        let cpu = self.tasks[task].cpu;
+        self.tasks[task].recent_used_cpu = cpu;
+        self.select_task_rq(this_cpu, task, cpu, crate::flags::WF_FORK)
+    }
+
+    /// Starts a new task where the other kernel did.
+    pub fn follow_new_task(&mut self, task: TaskId, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        self.tasks[task].state = TaskState::Running;
+        self.start_new_task(task, cpu);
+    }
+
+    /// Wakes a task where the other kernel did. Whether it preempts shows in the target's `need_resched`.
+    pub fn follow_wakeup(&mut self, task: TaskId, wakeup: FollowedWakeup, now: Nanos) {
+        self.set_time(now);
+        let mut wake_flags = wakeup.wake_flags | WF_TTWU;
+        if self.tasks[task].on_rq == OnRq::Queued {
+            if self.is_blocked(task) {
+                self.try_to_wake_up(wakeup.this_cpu, task, now, wakeup.wake_flags);
+            }
+            return;
+        }
+        self.tasks[task].state = TaskState::Waking;
+        if self.tasks[task].cpu != wakeup.cpu {
+            wake_flags |= WF_MIGRATED;
+            self.set_task_cpu(task, wakeup.cpu);
+        }
+        self.update_rq_clock(wakeup.cpu);
+        self.ttwu_do_activate(wakeup.cpu, task, wake_flags);
+    }
+
+    /// Moves a queued task as the other kernel's balancing did; the clocks are those of the two queues. False if it is
+    /// not one that could be moved.
+    pub fn follow_migration(&mut self, task: TaskId, dest: CpuId, src_now: Nanos, dest_now: Nanos) -> bool {
+        let t = &self.tasks[task];
+        let src = t.cpu;
+        if !t.is_queued() || t.on_cpu || src == dest {
+            return false;
+        }
+        self.set_time(src_now);
+        self.update_rq_clock(src);
+        self.deactivate_task(src, task, 0);
+        self.set_task_cpu(task, dest);
+        self.set_time(dest_now);
+        self.update_rq_clock(dest);
+        self.activate_task(dest, task, 0);
+        self.wakeup_preempt(dest, task, 0);
+        true
+    }
+
+    /// Calls schedule() and then makes `next` the running task, whatever was picked. The pick is in the result's `next`.
+    /// False if `next` is not queued here and so cannot run.
+    pub fn follow_switch(&mut self, cpu: CpuId, now: Nanos, next: TaskId) -> (Switch, bool) {
+        let switch = self.schedule(cpu, now, false);
+        if switch.next == next {
+            return (switch, true);
+        }
+        let idle = self.rqs[cpu].idle;
+        let t = &self.tasks[next];
+        if next != idle && (!t.is_queued() || t.cpu != cpu || t.state == TaskState::New) {
+            return (switch, false);
+        }
+        self.put_prev_task(cpu, switch.next);
+        self.set_next_task(cpu, next, true);
+        self.finish_switch(cpu, switch.next, next, TaskState::Running, false);
+        (switch, true)
+    }
+
+    /// Gives a fair entity the virtual runtime and deadline that the other kernel shows for it.
+    pub fn follow_entity(&mut self, se: SeId, vruntime: u64, deadline: u64) {
+        let cfs_rq: CfsRqId = self.ses[se].cfs_rq;
+        let waiting = self.ses[se].on_rq && self.cfs_rqs[cfs_rq].curr != se;
+        if waiting {
+            (self.fair.timeline_remove)(self, cfs_rq, se);
+        }
+        let entity = &mut self.ses[se];
+        let protected = entity.vlag as u64 == entity.deadline;
+        entity.vruntime = vruntime;
+        entity.deadline = deadline;
+        if !waiting && entity.on_rq && protected {
+            entity.vlag = deadline as i64;
+        }
+        if waiting {
+            (self.fair.timeline_add)(self, cfs_rq, se);
+        }
+    }
+
+    /// Puts a task that has been running or waiting since before the recording on a CPU's queue.
+    pub fn follow_queued(&mut self, task: TaskId, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        if self.tasks[task].on_rq == OnRq::Queued {
+            return;
+        }
+        self.assign_task_cpu(task, cpu);
+        self.update_rq_clock(cpu);
+        // It joins where the queue is: what it had elsewhere is not known.
+        self.ses[self.tasks[task].se].vruntime = 0;
+        self.tasks[task].state = TaskState::Running;
+        self.activate_task(cpu, task, crate::flags::ENQUEUE_INITIAL);
+    }
+
+    /// Takes a task off its queue and puts it back, as every change of its attributes does; with a weight, that of the
+    /// policy and nice level it changed to.
+    pub fn follow_requeue(&mut self, task: TaskId, weight: Option<u64>, now: Nanos) {
+        self.set_time(now);
+        self.update_rq_clock(self.tasks[task].cpu);
+        self.requeue(task, weight);
+    }
+
+    /// Puts a queue on its CPU's list of those with load, whose averages were set from outside.
+    pub fn list_leaf(&mut self, cfs_rq: CfsRqId) {
+        self.list_add_leaf_cfs_rq(cfs_rq);
+    }
+
+    /// Is the task of the fair class?
+    pub fn is_fair(&self, task: TaskId) -> bool {
+        self.tasks[task].class == Class::Fair
+    }
+}
