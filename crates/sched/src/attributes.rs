@@ -29,7 +29,12 @@ pub struct SchedAttr {
 impl SchedAttr {
     /// SCHED_OTHER at a nice level.
     pub fn normal(nice: i32) -> Self {
-        SchedAttr { policy: Policy::Normal, nice, priority: 0, runtime: 0 }
+        SchedAttr {
+            policy: Policy::Normal,
+            nice,
+            priority: 0,
+            runtime: 0,
+        }
     }
 
     /// The kernel priority these attributes give.
@@ -90,11 +95,17 @@ impl Sched {
         let stood = self.take_off(task, DEQUEUE_SAVE);
         if let Some(weight) = weight {
             let weight = weight >> crate::entity::SCHED_FIXEDPOINT_SHIFT;
-            let level = crate::entity::SCHED_PRIO_TO_WEIGHT.iter().position(|&w| u64::from(w) == weight);
+            let level = crate::entity::SCHED_PRIO_TO_WEIGHT
+                .iter()
+                .position(|&w| u64::from(w) == weight);
             let t = &mut self.tasks[task];
             match level {
                 Some(level) => {
-                    t.policy = if t.policy == Policy::Idle { Policy::Normal } else { t.policy };
+                    t.policy = if t.policy == Policy::Idle {
+                        Policy::Normal
+                    } else {
+                        t.policy
+                    };
                     t.static_prio = MAX_RT_PRIO + level as i32;
                     t.normal_prio = t.static_prio;
                     t.prio = t.static_prio;
@@ -109,7 +120,11 @@ impl Sched {
     /// Gives the task's entity the weight of its policy and nice level; `update` where it is attached to a queue.
     fn set_load_weight(&mut self, task: TaskId, update: bool) {
         let t = &self.tasks[task];
-        let lw = if t.has_idle_policy() { LoadWeight::idle_policy() } else { LoadWeight::of_nice(t.nice()) };
+        let lw = if t.has_idle_policy() {
+            LoadWeight::idle_policy()
+        } else {
+            LoadWeight::of_nice(t.nice())
+        };
         let (se, new) = (t.se, t.state == TaskState::New);
         if update && t.class == Class::Fair && !new {
             let cfs_rq = self.ses[se].cfs_rq;
@@ -180,9 +195,17 @@ impl Sched {
     ///
     /// # Errors
     /// If a value is out of its range, or a priority is given to a policy that has none.
-    pub fn sched_setscheduler(&mut self, task: TaskId, attr: SchedAttr, now: Nanos) -> Result<(), InvalidAttr> {
+    pub fn sched_setscheduler(
+        &mut self,
+        task: TaskId,
+        attr: SchedAttr,
+        now: Nanos,
+    ) -> Result<(), InvalidAttr> {
         let rt = matches!(attr.policy, Policy::Fifo | Policy::Rr);
-        if !(-20..=19).contains(&attr.nice) || rt != (1..=99).contains(&attr.priority) || (!rt && attr.priority != 0) {
+        if !(-20..=19).contains(&attr.nice)
+            || rt != (1..=99).contains(&attr.priority)
+            || (!rt && attr.priority != 0)
+        {
             return Err(InvalidAttr);
         }
         self.set_time(now);
@@ -201,7 +224,11 @@ impl Sched {
         let new_prio = attr.prio();
         // A lent priority that is stronger stays.
         let boosted = t.prio < t.normal_prio;
-        let effective = if boosted { t.prio.min(new_prio) } else { new_prio };
+        let effective = if boosted {
+            t.prio.min(new_prio)
+        } else {
+            new_prio
+        };
         let mut flags = DEQUEUE_SAVE | DEQUEUE_MOVE;
         if effective == old_prio {
             flags &= !DEQUEUE_MOVE;
@@ -218,8 +245,11 @@ impl Sched {
             t.static_prio = MAX_RT_PRIO + 20 + attr.nice;
             let entity = &mut self.ses[t.se];
             entity.custom_slice = attr.runtime != 0;
-            entity.slice =
-                if attr.runtime != 0 { attr.runtime.clamp(100_000, 100_000_000) } else { default_slice };
+            entity.slice = if attr.runtime != 0 {
+                attr.runtime.clamp(100_000, 100_000_000)
+            } else {
+                default_slice
+            };
         }
         t.rt_priority = attr.priority;
         t.normal_prio = new_prio;
@@ -305,15 +335,17 @@ impl Sched {
 
     /// May the task run there now? Threads bound to their CPU may also while it goes offline: they clear it.
     pub(crate) fn is_cpu_usable(&self, task: TaskId, cpu: CpuId) -> bool {
-        self.cpu_allowed(task, cpu) && (self.active.test(cpu) || self.tasks[task].is_per_cpu_kthread)
+        self.cpu_allowed(task, cpu)
+            && (self.active.test(cpu) || self.tasks[task].is_per_cpu_kthread)
     }
 
     /// Any CPU for a task whose own is gone: on its node, then among its allowed ones, then anywhere.
     pub(crate) fn select_fallback_rq(&mut self, task: TaskId) -> CpuId {
         let node = self.topology.cpus[self.tasks[task].cpu.idx()].node;
-        let near = self.active.iter().find(|&c| {
-            self.topology.cpus[c.idx()].node == node && self.cpu_allowed(task, c)
-        });
+        let near = self
+            .active
+            .iter()
+            .find(|&c| self.topology.cpus[c.idx()].node == node && self.cpu_allowed(task, c));
         let any = near.or_else(|| self.active.iter().find(|&c| self.cpu_allowed(task, c)));
         any.unwrap_or_else(|| {
             // None of its CPUs is left: the affinity is broken, as the kernel does with a message.
@@ -336,7 +368,12 @@ impl Sched {
     ///
     /// # Errors
     /// If none of them is up.
-    pub fn set_cpus_allowed(&mut self, task: TaskId, cpus: &CpuMask, now: Nanos) -> Result<(), NoCpu> {
+    pub fn set_cpus_allowed(
+        &mut self,
+        task: TaskId,
+        cpus: &CpuMask,
+        now: Nanos,
+    ) -> Result<(), NoCpu> {
         self.set_time(now);
         let cpu = self.tasks[task].cpu;
         self.update_rq_clock(cpu);
@@ -366,14 +403,21 @@ impl Sched {
         if at != cpu {
             // It moved by itself; where it is now, it may be as wrong.
             if self.tasks[task].on_cpu && !self.cpu_allowed(task, at) {
-                self.effects.push(Effect::StopMigrate { cpu: at, task, dest });
+                self.effects.push(Effect::StopMigrate {
+                    cpu: at,
+                    task,
+                    dest,
+                });
             }
             return;
         }
         if self.tasks[task].is_queued() && !self.tasks[task].on_cpu {
             self.update_rq_clock(cpu);
             // Its CPUs may have changed since the request.
-            let dest = match (self.is_cpu_usable(task, dest), self.is_cpu_usable(task, cpu)) {
+            let dest = match (
+                self.is_cpu_usable(task, dest),
+                self.is_cpu_usable(task, cpu),
+            ) {
                 (true, _) => dest,
                 (false, true) => return,
                 (false, false) => self.select_fallback_rq(task),

@@ -94,7 +94,10 @@ impl Sched {
         }
         b.period_active = true;
         forward(&mut b.period_expires, now, b.period);
-        self.effects.push(Effect::StartPeriodTimer { group, expires: b.period_expires });
+        self.effects.push(Effect::StartPeriodTimer {
+            group,
+            expires: b.period_expires,
+        });
     }
 
     /// Takes runtime from the pool so that the queue holds `target`; true if it holds any.
@@ -199,12 +202,15 @@ impl Sched {
 
     fn start_cfs_slack_bandwidth(&mut self, group: GroupId) {
         let min_left = CFS_BANDWIDTH_SLACK_PERIOD as i64 + MIN_BANDWIDTH_EXPIRATION;
-        if self.runtime_refresh_within(group, min_left) || self.groups[group].bandwidth.slack_started {
+        if self.runtime_refresh_within(group, min_left)
+            || self.groups[group].bandwidth.slack_started
+        {
             return;
         }
         self.groups[group].bandwidth.slack_started = true;
         let expires = self.now + CFS_BANDWIDTH_SLACK_PERIOD;
-        self.effects.push(Effect::StartSlackTimer { group, expires });
+        self.effects
+            .push(Effect::StartSlackTimer { group, expires });
     }
 
     // ---- throttling --------------------------------------------------------------------------------------------
@@ -300,8 +306,17 @@ impl Sched {
                 return;
             }
             if take_off {
-                let delayed = if self.ses[se].sched_delayed { DEQUEUE_DELAYED } else { 0 };
-                (self.fair.dequeue_entity)(self, qcfs_rq, se, DEQUEUE_SLEEP | DEQUEUE_SPECIAL | delayed);
+                let delayed = if self.ses[se].sched_delayed {
+                    DEQUEUE_DELAYED
+                } else {
+                    0
+                };
+                (self.fair.dequeue_entity)(
+                    self,
+                    qcfs_rq,
+                    se,
+                    DEQUEUE_SLEEP | DEQUEUE_SPECIAL | delayed,
+                );
             } else {
                 self.update_load_avg(qcfs_rq, se, 0);
                 self.se_update_runnable(se);
@@ -405,7 +420,12 @@ impl Sched {
 
     /// 6.1: unthrottles on the spot, in order of throttling; true if some stay throttled.
     pub(crate) fn distribute_cfs_runtime_sync(&mut self, group: GroupId, _this_cpu: CpuId) -> bool {
-        let waiting: Vec<CfsRqId> = self.groups[group].bandwidth.throttled_cfs_rq.iter().copied().collect();
+        let waiting: Vec<CfsRqId> = self.groups[group]
+            .bandwidth
+            .throttled_cfs_rq
+            .iter()
+            .copied()
+            .collect();
         for cfs_rq in waiting {
             if self.cfs_rqs[cfs_rq].throttled && self.grant_runtime(group, cfs_rq) {
                 self.unthrottle_cfs_rq(cfs_rq);
@@ -419,7 +439,12 @@ impl Sched {
 
     /// 6.12: other CPUs unthrottle their own queues on an interrupt, this CPU's come last; true if some stay throttled.
     pub(crate) fn distribute_cfs_runtime_async(&mut self, group: GroupId, this_cpu: CpuId) -> bool {
-        let waiting: Vec<CfsRqId> = self.groups[group].bandwidth.throttled_cfs_rq.iter().copied().collect();
+        let waiting: Vec<CfsRqId> = self.groups[group]
+            .bandwidth
+            .throttled_cfs_rq
+            .iter()
+            .copied()
+            .collect();
         let mut throttled = false;
         let mut remaining = true;
         let mut local = CfsRqId::NONE;
@@ -479,7 +504,8 @@ impl Sched {
         let overrun = forward(&mut b.period_expires, now, b.period);
         if overrun == 0 {
             let expires = b.period_expires;
-            self.effects.push(Effect::StartPeriodTimer { group, expires });
+            self.effects
+                .push(Effect::StartPeriodTimer { group, expires });
             return;
         }
         b.period_callback = true;
@@ -490,7 +516,8 @@ impl Sched {
             b.period_active = false;
         } else {
             let expires = b.period_expires;
-            self.effects.push(Effect::StartPeriodTimer { group, expires });
+            self.effects
+                .push(Effect::StartPeriodTimer { group, expires });
         }
     }
 

@@ -7,7 +7,9 @@
 use crate::cfs_rq::CfsRq;
 use crate::entity::{LoadWeight, NICE_0_LOAD, SchedEntity, WEIGHT_IDLEPRIO, scale_load};
 use crate::features::Feature;
-use crate::group::{CfsBandwidth, DEFAULT_CFS_PERIOD, MAX_SHARES, MIN_SHARES, RUNTIME_INF, TaskGroup};
+use crate::group::{
+    CfsBandwidth, DEFAULT_CFS_PERIOD, MAX_SHARES, MIN_SHARES, RUNTIME_INF, TaskGroup,
+};
 use crate::load::UPDATE_TG;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
@@ -75,7 +77,11 @@ impl Sched {
             let mut entity = SchedEntity::new(LoadWeight::new(NICE_0_LOAD), TaskId::NONE, cfs_rq);
             entity.cfs_rq = parent_cfs;
             entity.parent = parent_se;
-            entity.depth = if parent_se.is_some() { self.ses[parent_se].depth + 1 } else { 0 };
+            entity.depth = if parent_se.is_some() {
+                self.ses[parent_se].depth + 1
+            } else {
+                0
+            };
             self.ses.push(entity);
             self.groups[group].cfs_rq.push(cfs_rq);
         }
@@ -109,18 +115,34 @@ impl Sched {
         if group == GroupId::ROOT {
             return Err(GroupError::Root);
         }
-        let has_tasks = self.tasks.iter().any(|t| t.group == group && t.state != crate::task::TaskState::Dead);
-        if has_tasks || self.groups[group].children.iter().any(|&c| !self.groups[c].dead) {
+        let has_tasks = self
+            .tasks
+            .iter()
+            .any(|t| t.group == group && t.state != crate::task::TaskState::Dead);
+        if has_tasks
+            || self.groups[group]
+                .children
+                .iter()
+                .any(|&c| !self.groups[c].dead)
+        {
             return Err(GroupError::Busy);
         }
-        let no_limit = BandwidthLimit { quota: RUNTIME_INF, period: DEFAULT_CFS_PERIOD, burst: 0 };
+        let no_limit = BandwidthLimit {
+            quota: RUNTIME_INF,
+            period: DEFAULT_CFS_PERIOD,
+            burst: 0,
+        };
         self.set_bandwidth(group, no_limit, now)?;
         for cpu in self.rqs.ids() {
             let cfs_rq = self.groups[group].cfs_rq[cpu.idx()];
             let se = self.cfs_rqs[cfs_rq].se;
             if self.ses[se].sched_delayed {
                 self.update_rq_clock(cpu);
-                self.dequeue_entities(cpu, se, crate::flags::DEQUEUE_SLEEP | crate::flags::DEQUEUE_DELAYED);
+                self.dequeue_entities(
+                    cpu,
+                    se,
+                    crate::flags::DEQUEUE_SLEEP | crate::flags::DEQUEUE_DELAYED,
+                );
             }
             self.remove_entity_load_avg(se);
             self.list_del_leaf_cfs_rq(cfs_rq);
@@ -135,7 +157,12 @@ impl Sched {
     ///
     /// # Errors
     /// For the root and for cpu.idle groups.
-    pub fn set_shares(&mut self, group: GroupId, shares: u64, now: Nanos) -> Result<(), GroupError> {
+    pub fn set_shares(
+        &mut self,
+        group: GroupId,
+        shares: u64,
+        now: Nanos,
+    ) -> Result<(), GroupError> {
         if group == GroupId::ROOT {
             return Err(GroupError::Root);
         }
@@ -204,7 +231,14 @@ impl Sched {
                 se = self.ses[se].parent;
             }
         }
-        self.apply_shares(group, if idle { scale_load(WEIGHT_IDLEPRIO) } else { NICE_0_LOAD });
+        self.apply_shares(
+            group,
+            if idle {
+                scale_load(WEIGHT_IDLEPRIO)
+            } else {
+                NICE_0_LOAD
+            },
+        );
         Ok(())
     }
 
@@ -212,7 +246,12 @@ impl Sched {
     ///
     /// # Errors
     /// For the root, and for values out of range.
-    pub fn set_bandwidth(&mut self, group: GroupId, limit: BandwidthLimit, now: Nanos) -> Result<(), GroupError> {
+    pub fn set_bandwidth(
+        &mut self,
+        group: GroupId,
+        limit: BandwidthLimit,
+        now: Nanos,
+    ) -> Result<(), GroupError> {
         const MS: u64 = 1_000_000;
         if group == GroupId::ROOT {
             return Err(GroupError::Root);
@@ -222,7 +261,10 @@ impl Sched {
         let max_runtime = ((1u64 << 44) - 1) * 1000;
         if limit.quota < MS
             || !(MS..=1000 * MS).contains(&limit.period)
-            || (limited && (limit.quota > max_runtime || limit.burst > limit.quota || limit.burst + limit.quota > max_runtime))
+            || (limited
+                && (limit.quota > max_runtime
+                    || limit.burst > limit.quota
+                    || limit.burst + limit.quota > max_runtime))
         {
             return Err(GroupError::Range);
         }
@@ -257,7 +299,11 @@ impl Sched {
     /// The tightest quota on the way from the root, as a fixed-point ratio of CPU time; −1: none.
     fn update_hierarchical_quota(&mut self, group: GroupId, above: i64) {
         let b = &self.groups[group].bandwidth;
-        let own = if b.quota == RUNTIME_INF { -1 } else { ((b.quota / 1000) << 20) as i64 / (b.period / 1000) as i64 };
+        let own = if b.quota == RUNTIME_INF {
+            -1
+        } else {
+            ((b.quota / 1000) << 20) as i64 / (b.period / 1000) as i64
+        };
         let quota = match (own, above) {
             (-1, above) => above,
             (own, -1) => own,
@@ -276,7 +322,11 @@ impl Sched {
 
     /// Total time the group's queues waited for the group's own limit or an ancestor's (cpu.stat.local).
     pub fn throttled_time_self(&self, group: GroupId) -> Nanos {
-        self.groups[group].cfs_rq.iter().map(|&q| self.cfs_rqs[q].throttled_clock_self_time).sum()
+        self.groups[group]
+            .cfs_rq
+            .iter()
+            .map(|&q| self.cfs_rqs[q].throttled_clock_self_time)
+            .sum()
     }
 
     /// Does the release have a feature, and is it on?

@@ -173,7 +173,11 @@ impl Sched {
     /// Gives a task that is not queued (or migrating) another CPU.
     pub(crate) fn set_task_cpu(&mut self, task: TaskId, new_cpu: CpuId) {
         let orig = self.tasks[task].cpu;
-        self.effects.push(Effect::Migrate { task, orig, dest: new_cpu });
+        self.effects.push(Effect::Migrate {
+            task,
+            orig,
+            dest: new_cpu,
+        });
         if orig != new_cpu {
             if self.tasks[task].class == Class::Fair {
                 (self.fair.migrate_task_rq)(self, task);

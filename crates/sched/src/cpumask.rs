@@ -12,7 +12,9 @@ pub struct CpuMask {
 impl CpuMask {
     /// The empty set, with room for `nr_cpus`.
     pub fn none(nr_cpus: usize) -> CpuMask {
-        CpuMask { words: vec![0; nr_cpus.div_ceil(64)] }
+        CpuMask {
+            words: vec![0; nr_cpus.div_ceil(64)],
+        }
     }
 
     /// All of `0..nr_cpus`.
@@ -127,13 +129,17 @@ impl CpuMask {
 
     /// Is every CPU of this set in `other`?
     pub fn is_subset(&self, other: &CpuMask) -> bool {
-        self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
+        self.words
+            .iter()
+            .zip(&other.words)
+            .all(|(a, b)| a & !b == 0)
     }
 
     /// `self = a & b`, without allocating when the sizes agree.
     pub fn assign_and(&mut self, a: &CpuMask, b: &CpuMask) {
         self.words.clear();
-        self.words.extend(a.words.iter().zip(&b.words).map(|(a, b)| a & b));
+        self.words
+            .extend(a.words.iter().zip(&b.words).map(|(a, b)| a & b));
     }
 
     /// Keeps only the CPUs also in `other`.
@@ -173,6 +179,9 @@ mod tests {
         let order: Vec<u32> = mask.iter_wrap(65).map(|c| c.0).collect();
         assert_eq!(order, [70, 129, 1, 64]);
         assert_eq!(mask.iter_wrap(130).count(), 4);
-        assert_eq!(mask.iter().map(|c| c.0).collect::<Vec<_>>(), [1, 64, 70, 129]);
+        assert_eq!(
+            mask.iter().map(|c| c.0).collect::<Vec<_>>(),
+            [1, 64, 70, 129]
+        );
     }
 }

@@ -72,7 +72,10 @@ pub struct LoadWeight {
 impl LoadWeight {
     /// A weight without its inverse.
     pub const fn new(weight: u64) -> Self {
-        LoadWeight { weight, inv_weight: 0 }
+        LoadWeight {
+            weight,
+            inv_weight: 0,
+        }
     }
 
     /// The weight of a nice level −20..=19.
@@ -86,7 +89,10 @@ impl LoadWeight {
 
     /// The weight of SCHED_IDLE.
     pub const fn idle_policy() -> Self {
-        LoadWeight { weight: scale_load(WEIGHT_IDLEPRIO), inv_weight: WMULT_IDLEPRIO }
+        LoadWeight {
+            weight: scale_load(WEIGHT_IDLEPRIO),
+            inv_weight: WMULT_IDLEPRIO,
+        }
     }
 
     /// Adds to the weight.
@@ -109,13 +115,9 @@ impl LoadWeight {
             return;
         }
         let w = scale_load_down(self.weight);
-        self.inv_weight = if w >= u64::from(u32::MAX) {
-            1
-        } else if w == 0 {
-            u32::MAX
-        } else {
-            (u64::from(u32::MAX) / w) as u32
-        };
+        self.inv_weight = u64::from(u32::MAX)
+            .checked_div(w)
+            .map_or(u32::MAX, |inverse| inverse.max(1) as u32);
     }
 
     /// `delta · weight / self`, by multiplication with the inverse.
@@ -145,7 +147,11 @@ impl LoadWeight {
     /// `delta` of wall time as virtual time for an entity of this weight: `delta · NICE_0 / weight`.
     #[inline]
     pub fn calc_delta_fair(&mut self, delta: u64) -> u64 {
-        if self.weight == NICE_0_LOAD { delta } else { self.calc_delta(delta, NICE_0_LOAD) }
+        if self.weight == NICE_0_LOAD {
+            delta
+        } else {
+            self.calc_delta(delta, NICE_0_LOAD)
+        }
     }
 }
 

@@ -27,7 +27,11 @@ impl Sched {
         let next = self.groups[group].cfs_rq[cpu.idx()];
         self.set_task_rq_fair(se, next);
         let parent = self.cfs_rqs[next].se;
-        let depth = if parent.is_some() { self.ses[parent].depth + 1 } else { 0 };
+        let depth = if parent.is_some() {
+            self.ses[parent].depth + 1
+        } else {
+            0
+        };
         let entity = &mut self.ses[se];
         entity.cfs_rq = next;
         entity.parent = parent;
@@ -47,7 +51,10 @@ impl Sched {
         entity.sum_exec_runtime += delta as u64;
         if self.notice_runtime && entity.is_task() {
             let task = entity.task;
-            self.effects.push(crate::effects::Effect::StatRuntime { task, runtime: delta as u64 });
+            self.effects.push(crate::effects::Effect::StatRuntime {
+                task,
+                runtime: delta as u64,
+            });
         }
         delta as u64
     }
@@ -97,8 +104,11 @@ impl Sched {
         let clock = self.rqs[cpu].clock;
         let entity = &mut self.ses[se];
         let waited = entity.stats.wait_start;
-        entity.stats.wait_start =
-            if entity.is_task() && clock > waited { clock - waited } else { clock };
+        entity.stats.wait_start = if entity.is_task() && clock > waited {
+            clock - waited
+        } else {
+            clock
+        };
     }
 
     /// The entity stops waiting: it runs, sleeps or migrates.
@@ -341,7 +351,8 @@ impl Sched {
         }
         // Below 10 µs the timer would cost more than it brings.
         let expires = self.now + (left as u64).max(10_000);
-        self.effects.push(crate::effects::Effect::StartHrtick { cpu, expires });
+        self.effects
+            .push(crate::effects::Effect::StartHrtick { cpu, expires });
     }
 
     /// The number of runnable tasks changed: the slice may end earlier or later.

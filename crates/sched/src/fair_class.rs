@@ -1,8 +1,8 @@
 //! The fair class of a release: the functions in which releases differ, chosen once when a scheduler is built.
 
+use crate::domain::DomainProfile;
 use crate::entity::SchedEntity;
 use crate::sched::Sched;
-use crate::domain::DomainProfile;
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
 
 /// One release's functions. Names are the kernel's; see `cfs` (6.1) and `eevdf` (6.12).

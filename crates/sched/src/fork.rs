@@ -68,7 +68,11 @@ impl Sched {
 
     /// The class of a kernel priority.
     pub(crate) fn class_of_prio(prio: i32) -> Class {
-        if prio < crate::task::MAX_RT_PRIO { Class::Rt } else { Class::Fair }
+        if prio < crate::task::MAX_RT_PRIO {
+            Class::Rt
+        } else {
+            Class::Fair
+        }
     }
 
     /// Puts a new task in a group before it first runs.
@@ -76,7 +80,11 @@ impl Sched {
     /// # Panics
     /// If it has already run.
     pub fn set_new_task_group(&mut self, task: TaskId, group: GroupId) {
-        assert_eq!(self.tasks[task].state, TaskState::New, "the task is not new");
+        assert_eq!(
+            self.tasks[task].state,
+            TaskState::New,
+            "the task is not new"
+        );
         self.tasks[task].group = group;
         let cpu = self.tasks[task].cpu;
         self.set_task_rq(task, cpu);

@@ -37,7 +37,11 @@ impl Sched {
         self.active.clear(cpu);
         self.update_rq_clock(cpu);
         self.rq_offline(cpu);
-        let online = if self.fair.domains_count_leaving_cpu { was } else { self.active.clone() };
+        let online = if self.fair.domains_count_leaving_cpu {
+            was
+        } else {
+            self.active.clone()
+        };
         self.rebuild_domains(&online);
         self.push_tasks_away(cpu);
         Ok(())
@@ -74,7 +78,10 @@ impl Sched {
             online,
             active: &self.active,
             node_reclaim_distance: NODE_RECLAIM_DISTANCE,
-            clock: BalanceClock { jiffies: self.jiffies, ..boot },
+            clock: BalanceClock {
+                jiffies: self.jiffies,
+                ..boot
+            },
         };
         self.domains = Domains::build(&input, &mut BootCapacity::new(&self.topology));
         self.domains_rebuilt();
@@ -105,7 +112,11 @@ impl Sched {
         let here: Vec<TaskId> = self
             .tasks
             .ids()
-            .filter(|&t| self.tasks[t].cpu == cpu && !self.tasks[t].is_per_cpu_kthread && t != self.rqs[cpu].idle)
+            .filter(|&t| {
+                self.tasks[t].cpu == cpu
+                    && !self.tasks[t].is_per_cpu_kthread
+                    && t != self.rqs[cpu].idle
+            })
             .collect();
         for task in here {
             let t = &self.tasks[task];

@@ -10,7 +10,11 @@ use crate::units::{CfsRqId, CpuId};
 
 impl Sched {
     fn leaf_insert_after(&mut self, cpu: CpuId, new: CfsRqId, at: CfsRqId) {
-        let next = if at.is_some() { self.cfs_rqs[at].leaf_next } else { self.rqs[cpu].leaf_first };
+        let next = if at.is_some() {
+            self.cfs_rqs[at].leaf_next
+        } else {
+            self.rqs[cpu].leaf_first
+        };
         self.cfs_rqs[new].leaf_prev = at;
         self.cfs_rqs[new].leaf_next = next;
         if at.is_some() {
@@ -58,7 +62,10 @@ impl Sched {
             return;
         }
         let cpu = self.cpu_of(cfs_rq);
-        let (prev, next) = (self.cfs_rqs[cfs_rq].leaf_prev, self.cfs_rqs[cfs_rq].leaf_next);
+        let (prev, next) = (
+            self.cfs_rqs[cfs_rq].leaf_prev,
+            self.cfs_rqs[cfs_rq].leaf_next,
+        );
         if self.rqs[cpu].tmp_alone_branch == cfs_rq {
             self.rqs[cpu].tmp_alone_branch = prev;
         }
@@ -78,13 +85,21 @@ impl Sched {
     /// A branch must be connected when an operation ends.
     #[inline]
     pub(crate) fn assert_list_leaf_cfs_rq(&self, cpu: CpuId) {
-        assert!(self.rqs[cpu].tmp_alone_branch.is_none(), "cpu {}: a branch of fair queues is left alone", cpu.0);
+        assert!(
+            self.rqs[cpu].tmp_alone_branch.is_none(),
+            "cpu {}: a branch of fair queues is left alone",
+            cpu.0
+        );
     }
 
     /// Is a child of this queue on the list?
     pub(crate) fn child_cfs_rq_on_list(&self, cfs_rq: CfsRqId) -> bool {
         let cfs = &self.cfs_rqs[cfs_rq];
-        let prev = if cfs.on_list { cfs.leaf_prev } else { self.rqs[cfs.cpu].tmp_alone_branch };
+        let prev = if cfs.on_list {
+            cfs.leaf_prev
+        } else {
+            self.rqs[cfs.cpu].tmp_alone_branch
+        };
         prev.is_some() && self.groups[self.cfs_rqs[prev].tg].parent == cfs.tg
     }
 }

@@ -99,7 +99,9 @@ impl Sched {
         let util_est = self.profile.features.has(Feature::UTIL_EST);
         let entity = &mut self.ses[se];
         let weight = entity.weight();
-        let decayed = entity.avg.update_sum(now, u64::from(entity.on_rq), runnable, running);
+        let decayed = entity
+            .avg
+            .update_sum(now, u64::from(entity.on_rq), runnable, running);
         if decayed {
             entity.avg.update_avg(weight);
             if util_est {
@@ -124,7 +126,10 @@ impl Sched {
     #[inline]
     pub(crate) fn enqueue_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let entity = &self.ses[se];
-        let (avg, sum) = (entity.avg.load_avg, entity.weight().wrapping_mul(entity.avg.load_sum));
+        let (avg, sum) = (
+            entity.avg.load_avg,
+            entity.weight().wrapping_mul(entity.avg.load_sum),
+        );
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.avg.load_avg = cfs.avg.load_avg.wrapping_add(avg);
         cfs.avg.load_sum = cfs.avg.load_sum.wrapping_add(sum);
@@ -133,7 +138,10 @@ impl Sched {
     #[inline]
     pub(crate) fn dequeue_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let entity = &self.ses[se];
-        let (avg, sum) = (entity.avg.load_avg, entity.weight().wrapping_mul(entity.avg.load_sum));
+        let (avg, sum) = (
+            entity.avg.load_avg,
+            entity.weight().wrapping_mul(entity.avg.load_sum),
+        );
         let cfs = &mut self.cfs_rqs[cfs_rq];
         sub_positive(&mut cfs.avg.load_avg, avg);
         sub_positive(&mut cfs.avg.load_sum, sum);
@@ -151,8 +159,11 @@ impl Sched {
         entity.avg.util_sum = entity.avg.util_avg.wrapping_mul(divider) as u32;
         entity.avg.runnable_sum = entity.avg.runnable_avg.wrapping_mul(divider);
         entity.avg.load_sum = entity.avg.load_avg.wrapping_mul(divider);
-        entity.avg.load_sum =
-            if weight < entity.avg.load_sum { entity.avg.load_sum / weight } else { 1 };
+        entity.avg.load_sum = if weight < entity.avg.load_sum {
+            entity.avg.load_sum / weight
+        } else {
+            1
+        };
         let avg = entity.avg;
         self.enqueue_load_avg(cfs_rq, se);
         let cfs = &mut self.cfs_rqs[cfs_rq];
@@ -170,7 +181,9 @@ impl Sched {
         let cfs = &mut self.cfs_rqs[cfs_rq].avg;
         sub_positive(&mut cfs.util_avg, avg.util_avg);
         sub_positive_u32(&mut cfs.util_sum, avg.util_sum);
-        cfs.util_sum = cfs.util_sum.max(cfs.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+        cfs.util_sum = cfs
+            .util_sum
+            .max(cfs.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
         sub_positive(&mut cfs.runnable_avg, avg.runnable_avg);
         sub_positive(&mut cfs.runnable_sum, avg.runnable_sum);
         cfs.runnable_sum = at_least_u32(cfs.runnable_sum, cfs.runnable_avg);
@@ -210,10 +223,18 @@ impl Sched {
             sub_positive(&mut sa.load_sum, removed.load_avg.wrapping_mul(divider));
             sa.load_sum = at_least_u32(sa.load_sum, sa.load_avg);
             sub_positive(&mut sa.util_avg, removed.util_avg);
-            sub_positive_u32(&mut sa.util_sum, removed.util_avg.wrapping_mul(divider) as u32);
-            sa.util_sum = sa.util_sum.max(sa.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+            sub_positive_u32(
+                &mut sa.util_sum,
+                removed.util_avg.wrapping_mul(divider) as u32,
+            );
+            sa.util_sum = sa
+                .util_sum
+                .max(sa.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
             sub_positive(&mut sa.runnable_avg, removed.runnable_avg);
-            sub_positive(&mut sa.runnable_sum, removed.runnable_avg.wrapping_mul(divider));
+            sub_positive(
+                &mut sa.runnable_sum,
+                removed.runnable_avg.wrapping_mul(divider),
+            );
             sa.runnable_sum = at_least_u32(sa.runnable_sum, sa.runnable_avg);
             // The removed runnable part stands for the load that went, as a group's entity counts it.
             let gone = (removed.runnable_avg.wrapping_mul(divider) as i64).wrapping_neg() >> 10;
@@ -336,7 +357,9 @@ impl Sched {
         avg.util_sum = new_sum;
         add_positive(&mut to.util_avg, delta_avg);
         add_positive_u32(&mut to.util_sum, delta_sum);
-        to.util_sum = to.util_sum.max(to.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+        to.util_sum = to
+            .util_sum
+            .max(to.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
     }
 
     fn update_tg_cfs_runnable(&mut self, cfs_rq: CfsRqId, se: SeId, gcfs_rq: CfsRqId) {
@@ -367,10 +390,12 @@ impl Sched {
         let divider = self.cfs_rqs[cfs_rq].avg.divider();
         let avg = &self.ses[se].avg;
         if runnable_sum >= 0 {
-            runnable_sum = runnable_sum.wrapping_add(avg.load_sum as i64).min(i64::from(divider));
+            runnable_sum = runnable_sum
+                .wrapping_add(avg.load_sum as i64)
+                .min(i64::from(divider));
         } else {
             let weight = scale_load_down(g.load.weight);
-            let load_sum = if weight != 0 { g.avg.load_sum / weight } else { 0 };
+            let load_sum = g.avg.load_sum.checked_div(weight).unwrap_or(0);
             runnable_sum = avg.load_sum.min(load_sum) as i64;
         }
         let running_sum = i64::from(avg.util_sum >> 10);
@@ -382,7 +407,8 @@ impl Sched {
         if delta_avg == 0 {
             return;
         }
-        let delta_sum = (load_sum as i64).wrapping_sub((weight as i64).wrapping_mul(avg.load_sum as i64));
+        let delta_sum =
+            (load_sum as i64).wrapping_sub((weight as i64).wrapping_mul(avg.load_sum as i64));
         let avg = &mut self.ses[se].avg;
         avg.load_sum = runnable_sum as u64;
         avg.load_avg = load_avg;
@@ -410,7 +436,10 @@ impl Sched {
         if tg_weight != 0 {
             shares /= tg_weight;
         }
-        shares.clamp(crate::group::MIN_SHARES as i64, tg_shares.max(crate::group::MIN_SHARES as i64)) as u64
+        shares.clamp(
+            crate::group::MIN_SHARES as i64,
+            tg_shares.max(crate::group::MIN_SHARES as i64),
+        ) as u64
     }
 
     /// Gives a group's entity the weight it should have.
@@ -558,7 +587,11 @@ impl Sched {
 
     pub(crate) fn attach_entity_cfs_rq(&mut self, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
-        let flags = if self.profile.features.has(Feature::ATTACH_AGE_LOAD) { 0 } else { SKIP_AGE_LOAD };
+        let flags = if self.profile.features.has(Feature::ATTACH_AGE_LOAD) {
+            0
+        } else {
+            SKIP_AGE_LOAD
+        };
         self.update_load_avg(cfs_rq, se, flags);
         self.attach_entity_load_avg(cfs_rq, se);
         self.update_tg_load_avg(cfs_rq);

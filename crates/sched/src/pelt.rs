@@ -122,7 +122,13 @@ impl SchedAvg {
 
     /// Brings the sums to `now`; true when a period ended, so that the averages must follow.
     #[inline]
-    pub fn update_sum(&mut self, now: u64, load: u64, mut runnable: u64, mut running: bool) -> bool {
+    pub fn update_sum(
+        &mut self,
+        now: u64,
+        load: u64,
+        mut runnable: u64,
+        mut running: bool,
+    ) -> bool {
         let mut delta = now.wrapping_sub(self.last_update_time);
         if (delta as i64) < 0 {
             self.last_update_time = now;
@@ -164,7 +170,9 @@ impl SchedAvg {
                 .wrapping_add(runnable.wrapping_mul(contrib) << SCHED_CAPACITY_SHIFT);
         }
         if running {
-            self.util_sum = self.util_sum.wrapping_add((contrib as u32) << SCHED_CAPACITY_SHIFT);
+            self.util_sum = self
+                .util_sum
+                .wrapping_add((contrib as u32) << SCHED_CAPACITY_SHIFT);
         }
         periods != 0
     }
@@ -203,7 +211,10 @@ mod tests {
     fn decay_table_has_its_known_corner_values() {
         assert_eq!(Y_N_INV[0], 0xffff_ffff);
         assert_eq!(Y_N_INV[1], 0xfa83_b2da);
-        assert_eq!(Y_N_INV[16], 0xb504_f333, "y^16 is the square root of one half");
+        assert_eq!(
+            Y_N_INV[16], 0xb504_f333,
+            "y^16 is the square root of one half"
+        );
         assert_eq!(Y_N_INV[31], 0x82cd_8698);
         assert!(Y_N_INV.windows(2).all(|w| w[0] > w[1]));
     }
@@ -228,7 +239,10 @@ mod tests {
 
     #[test]
     fn the_clock_may_step_back_without_counting() {
-        let mut avg = SchedAvg { last_update_time: 5000, ..SchedAvg::default() };
+        let mut avg = SchedAvg {
+            last_update_time: 5000,
+            ..SchedAvg::default()
+        };
         assert!(!avg.update_sum(4000, 1, 1, true));
         assert_eq!((avg.last_update_time, avg.util_sum), (4000, 0));
     }

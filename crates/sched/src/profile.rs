@@ -39,7 +39,9 @@ impl Release {
 
     /// The release of that name.
     pub fn parse(name: &str) -> Option<Release> {
-        Release::ALL.into_iter().find(|r| r.name() == name || r.point_release() == name)
+        Release::ALL
+            .into_iter()
+            .find(|r| r.name() == name || r.point_release() == name)
     }
 }
 
@@ -190,7 +192,9 @@ impl KernelProfile {
     pub fn set_tunable(&mut self, name: &str, value: i64) -> Result<(), TunableError> {
         let known = |info: &&TunableInfo| info.default_in(self.release).is_some();
         if !TUNABLES.iter().filter(known).any(|info| info.name == name) {
-            return Err(TunableError::Unknown(TUNABLES.iter().filter(known).map(|i| i.name).collect()));
+            return Err(TunableError::Unknown(
+                TUNABLES.iter().filter(known).map(|i| i.name).collect(),
+            ));
         }
         let (low, high) = match name {
             "migration_cost_ns" => (-1, i64::from(u32::MAX)),
@@ -198,7 +202,9 @@ impl KernelProfile {
             "sched_child_runs_first" => (0, 1),
             "tunable_scaling" => (0, 2),
             "base_slice_ns" | "latency_ns" | "min_granularity_ns" => (100_000, 1_000_000_000),
-            "wakeup_granularity_ns" | "idle_min_granularity_ns" | "fair_server_runtime_ns" => (0, 1_000_000_000),
+            "wakeup_granularity_ns" | "idle_min_granularity_ns" | "fair_server_runtime_ns" => {
+                (0, 1_000_000_000)
+            }
             _ => (1, 1_000_000_000),
         };
         if !(low..=high).contains(&value) {
@@ -211,10 +217,14 @@ impl KernelProfile {
     /// 6.1: from how many tasks on the period grows (`sched_nr_latency`).
     pub fn sched_nr_latency(&self) -> u64 {
         let default = 8;
-        if self.tunables.min_granularity_ns == 0 || self.tunables.latency_ns == 8 * self.tunables.min_granularity_ns {
+        if self.tunables.min_granularity_ns == 0
+            || self.tunables.latency_ns == 8 * self.tunables.min_granularity_ns
+        {
             return default;
         }
-        self.tunables.latency_ns.div_ceil(self.tunables.min_granularity_ns)
+        self.tunables
+            .latency_ns
+            .div_ceil(self.tunables.min_granularity_ns)
     }
 }
 
@@ -234,10 +244,24 @@ mod tests {
 
     #[test]
     fn times_scale_with_the_logarithm_of_the_cpus() {
-        assert_eq!(KernelProfile::new(Release::V6_12, 1).tunables.base_slice_ns, 700_000);
-        assert_eq!(KernelProfile::new(Release::V6_12, 6).tunables.base_slice_ns, 2_100_000);
-        assert_eq!(KernelProfile::new(Release::V6_12, 240).tunables.base_slice_ns, 2_800_000);
-        assert_eq!(KernelProfile::new(Release::V6_1, 8).tunables.latency_ns, 24_000_000);
+        assert_eq!(
+            KernelProfile::new(Release::V6_12, 1).tunables.base_slice_ns,
+            700_000
+        );
+        assert_eq!(
+            KernelProfile::new(Release::V6_12, 6).tunables.base_slice_ns,
+            2_100_000
+        );
+        assert_eq!(
+            KernelProfile::new(Release::V6_12, 240)
+                .tunables
+                .base_slice_ns,
+            2_800_000
+        );
+        assert_eq!(
+            KernelProfile::new(Release::V6_1, 8).tunables.latency_ns,
+            24_000_000
+        );
     }
 
     #[test]

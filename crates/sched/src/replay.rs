@@ -24,11 +24,47 @@ pub struct FollowedWakeup {
 
 impl Sched {
     /// Asks where a sleeping task would be woken.
-    pub fn ask_wakeup_cpu(&mut self, this_cpu: CpuId, task: TaskId, now: Nanos, wake_flags: u32) -> CpuId {
+    pub fn ask_wakeup_cpu(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        now: Nanos,
+        wake_flags: u32,
+    ) -> CpuId {
         self.set_time(now);
         let prev = self.tasks[task].wake_cpu;
         self.tasks[task].state = TaskState::Waking;
         self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU)
+    }
+
+    /// Asks where a sleeping task would be woken under each of two sets of flags. What the search leaves behind is that
+    /// of the first.
+    pub fn ask_wakeup_cpus(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        now: Nanos,
+        wake_flags: [u32; 2],
+    ) -> (CpuId, CpuId) {
+        let waker = self.rqs[this_cpu].curr;
+        let of_waker = |s: &Sched| {
+            let t = &s.tasks[waker];
+            (t.last_wakee, t.wakee_flips, t.wakee_flip_decay_ts)
+        };
+        let before = of_waker(self);
+        let recent_before = self.tasks[task].recent_used_cpu;
+        let first = self.ask_wakeup_cpu(this_cpu, task, now, wake_flags[0]);
+        let after = of_waker(self);
+        let recent_after = self.tasks[task].recent_used_cpu;
+        let restore = |s: &mut Sched, of_waker: (TaskId, u32, u64), recent: CpuId| {
+            let t = &mut s.tasks[waker];
+            (t.last_wakee, t.wakee_flips, t.wakee_flip_decay_ts) = of_waker;
+            s.tasks[task].recent_used_cpu = recent;
+        };
+        restore(self, before, recent_before);
+        let second = self.ask_wakeup_cpu(this_cpu, task, now, wake_flags[1]);
+        restore(self, after, recent_after);
+        (first, second)
     }
 
     /// Asks where a new task would start.
@@ -67,7 +103,13 @@ impl Sched {
 
     /// Moves a queued task as the other kernel's balancing did; the clocks are those of the two queues. False if it is
     /// not one that could be moved.
-    pub fn follow_migration(&mut self, task: TaskId, dest: CpuId, src_now: Nanos, dest_now: Nanos) -> bool {
+    pub fn follow_migration(
+        &mut self,
+        task: TaskId,
+        dest: CpuId,
+        src_now: Nanos,
+        dest_now: Nanos,
+    ) -> bool {
         let t = &self.tasks[task];
         let src = t.cpu;
         if !t.is_queued() || t.on_cpu || src == dest {

@@ -20,7 +20,9 @@ use crate::rq::{ActiveBalance, Rq, RqStats};
 use crate::rt_rq::RtRq;
 use crate::search_stats::SearchStats;
 use crate::table::Table;
-use crate::task::{Class, DEFAULT_PRIO, MAX_PRIO, MaskId, OnRq, Policy, RtEntity, Task, TaskState, TaskStats};
+use crate::task::{
+    Class, DEFAULT_PRIO, MAX_PRIO, MaskId, OnRq, Policy, RtEntity, Task, TaskState, TaskStats,
+};
 use crate::topology::Topology;
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
 use alloc::boxed::Box;
@@ -134,7 +136,10 @@ impl Sched {
             shares: crate::entity::NICE_0_LOAD,
             idle: false,
             load_avg: 0,
-            bandwidth: CfsBandwidth { quota: RUNTIME_INF, ..CfsBandwidth::unlimited(0) },
+            bandwidth: CfsBandwidth {
+                quota: RUNTIME_INF,
+                ..CfsBandwidth::unlimited(0)
+            },
             uclamp: [0, 1024],
             dead: false,
         });
@@ -243,7 +248,10 @@ impl Sched {
             sched_contributes_to_load: false,
             is_per_cpu_kthread: false,
             exiting: false,
-            rt: RtEntity { on_rq: false, time_slice: 0 },
+            rt: RtEntity {
+                on_rq: false,
+                time_slice: 0,
+            },
             last_queued: 0,
             last_arrival: 0,
             uclamp: [0, 1024],
@@ -326,7 +334,12 @@ impl Sched {
             let nontask = core::mem::take(&mut rq.nontask_time).min(delta as u64);
             delta -= nontask as i64;
             rq.clock_task += delta as u64;
-            if self.profile.features.has(crate::features::Feature::NONTASK_CAPACITY) && nontask != 0 {
+            if self
+                .profile
+                .features
+                .has(crate::features::Feature::NONTASK_CAPACITY)
+                && nontask != 0
+            {
                 Self::update_irq_load_avg(rq, nontask);
             }
         } else {
@@ -358,9 +371,14 @@ impl Sched {
     /// When a CPU goes idle its PELT clock catches up, unless it was so busy that nothing was idle.
     pub(crate) fn update_idle_rq_clock_pelt(&mut self, cpu: CpuId) {
         let rq = &mut self.rqs[cpu];
-        let util_sum = self.cfs_rqs[rq.cfs].avg.util_sum.wrapping_add(rq.avg_rt.util_sum);
+        let util_sum = self.cfs_rqs[rq.cfs]
+            .avg
+            .util_sum
+            .wrapping_add(rq.avg_rt.util_sum);
         if util_sum >= UTIL_SUM_FULL {
-            rq.lost_idle_time = rq.lost_idle_time.wrapping_add(rq.clock_task.wrapping_sub(rq.clock_pelt));
+            rq.lost_idle_time = rq
+                .lost_idle_time
+                .wrapping_add(rq.clock_task.wrapping_sub(rq.clock_pelt));
         }
         Self::sync_idle_clock_pelt(rq);
     }
@@ -377,16 +395,22 @@ impl Sched {
     pub(crate) fn cfs_rq_clock_pelt(&self, cfs_rq: CfsRqId) -> u64 {
         let cfs = &self.cfs_rqs[cfs_rq];
         if cfs.throttle_count != 0 {
-            return cfs.throttled_clock_pelt.wrapping_sub(cfs.throttled_clock_pelt_time);
+            return cfs
+                .throttled_clock_pelt
+                .wrapping_sub(cfs.throttled_clock_pelt_time);
         }
-        self.rq_clock_pelt(cfs.cpu).wrapping_sub(cfs.throttled_clock_pelt_time)
+        self.rq_clock_pelt(cfs.cpu)
+            .wrapping_sub(cfs.throttled_clock_pelt_time)
     }
 
     #[inline]
     pub(crate) fn update_idle_cfs_rq_clock_pelt(&mut self, cfs_rq: CfsRqId) {
         let cfs = &mut self.cfs_rqs[cfs_rq];
-        cfs.throttled_pelt_idle =
-            if cfs.throttle_count != 0 { u64::MAX } else { cfs.throttled_clock_pelt_time };
+        cfs.throttled_pelt_idle = if cfs.throttle_count != 0 {
+            u64::MAX
+        } else {
+            cfs.throttled_clock_pelt_time
+        };
     }
 
     // ---- CPUs --------------------------------------------------------------------------------------------------
@@ -457,7 +481,10 @@ impl Sched {
     }
 
     pub(crate) fn cfs_tasks_remove(&mut self, cpu: CpuId, task: TaskId) {
-        let (prev, next) = (self.tasks[task].cfs_tasks_prev, self.tasks[task].cfs_tasks_next);
+        let (prev, next) = (
+            self.tasks[task].cfs_tasks_prev,
+            self.tasks[task].cfs_tasks_next,
+        );
         if prev.is_some() {
             self.tasks[prev].cfs_tasks_next = next;
         } else {

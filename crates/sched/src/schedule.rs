@@ -25,7 +25,10 @@ impl Sched {
     /// # Panics
     /// If `state` is not one to sleep (or die) in.
     pub fn set_current_state(&mut self, cpu: CpuId, state: TaskState) {
-        assert!(!matches!(state, TaskState::New | TaskState::Waking), "not a state to sleep in");
+        assert!(
+            !matches!(state, TaskState::New | TaskState::Waking),
+            "not a state to sleep in"
+        );
         let curr = self.rqs[cpu].curr;
         self.tasks[curr].state = state;
         if state == TaskState::Dead {
@@ -52,7 +55,11 @@ impl Sched {
             prev
         } else {
             if !preempt && prev_state != TaskState::Running {
-                let flags = if prev_state == TaskState::Dead { DEQUEUE_SPECIAL } else { 0 };
+                let flags = if prev_state == TaskState::Dead {
+                    DEQUEUE_SPECIAL
+                } else {
+                    0
+                };
                 self.block_task(cpu, prev, flags);
                 voluntary = true;
             }
@@ -60,14 +67,29 @@ impl Sched {
         };
         self.rqs[cpu].need_resched = false;
         self.rqs[cpu].clock_skip_active = false;
+        if self.fair.clock_skip_lasts {
+            // Requests made while picking (by pulled tasks) end with the switch; 6.12 keeps them for the next one.
+            self.rqs[cpu].clock_skip_requested = false;
+        }
         if prev != next {
             self.finish_switch(cpu, prev, next, prev_state, voluntary);
         }
         self.rt_balance_callbacks(cpu);
-        Switch { prev, prev_state, next }
+        Switch {
+            prev,
+            prev_state,
+            next,
+        }
     }
 
-    pub(crate) fn finish_switch(&mut self, cpu: CpuId, prev: TaskId, next: TaskId, prev_state: TaskState, voluntary: bool) {
+    pub(crate) fn finish_switch(
+        &mut self,
+        cpu: CpuId,
+        prev: TaskId,
+        next: TaskId,
+        prev_state: TaskState,
+        voluntary: bool,
+    ) {
         self.rqs[cpu].stats.nr_switches += 1;
         let stats = &mut self.tasks[prev].stats;
         if voluntary {

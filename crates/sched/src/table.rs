@@ -40,7 +40,10 @@ pub struct Table<I, T> {
 impl<I: Id, T> Table<I, T> {
     /// An empty table.
     pub const fn new() -> Self {
-        Table { rows: Vec::new(), id: PhantomData }
+        Table {
+            rows: Vec::new(),
+            id: PhantomData,
+        }
     }
 
     /// Adds a row and names it.

@@ -34,7 +34,9 @@ pub struct Timeline {
 impl Timeline {
     /// Nobody in line.
     pub const fn new() -> Self {
-        Timeline { entries: Vec::new() }
+        Timeline {
+            entries: Vec::new(),
+        }
     }
 
     /// How many are in line.
@@ -111,7 +113,12 @@ mod tests {
     use super::*;
 
     fn entry(key: u64, se: u32) -> Entry {
-        Entry { key, vruntime: key, slice: 10, se: SeId(se) }
+        Entry {
+            key,
+            vruntime: key,
+            slice: 10,
+            se: SeId(se),
+        }
     }
 
     #[test]

@@ -57,7 +57,10 @@ impl Topology {
         let node_distance = (0..sockets)
             .map(|a| (0..sockets).map(|b| if a == b { 10 } else { 20 }).collect())
             .collect();
-        Topology { cpus, node_distance }
+        Topology {
+            cpus,
+            node_distance,
+        }
     }
 
     /// How many CPUs.

@@ -8,7 +8,9 @@
 
 use crate::effects::Effect;
 use crate::features::Feature;
-use crate::flags::{ENQUEUE_DELAYED, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP, WF_MIGRATED, WF_SYNC, WF_TTWU};
+use crate::flags::{
+    ENQUEUE_DELAYED, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP, WF_MIGRATED, WF_SYNC, WF_TTWU,
+};
 use crate::sched::Sched;
 use crate::task::{Class, OnRq, TaskState};
 use crate::units::{CpuId, Nanos, TaskId};
@@ -20,11 +22,25 @@ pub(crate) fn update_avg(avg: &mut u64, sample: u64) {
 }
 
 impl Sched {
+    /// Is the task asleep in every sense (no delayed dequeue, no wakeup on its way)?
+    pub fn is_blocked(&self, task: TaskId) -> bool {
+        matches!(
+            self.tasks[task].state,
+            TaskState::Interruptible | TaskState::Uninterruptible
+        )
+    }
+
     /// Wakes a task on behalf of what runs on `this_cpu`; false if it was not asleep.
     ///
     /// `wake_flags`: [`WF_SYNC`] if the waker is about to sleep, [`WF_FROM_IRQ`](crate::flags::WF_FROM_IRQ) if an
     /// interrupt wakes.
-    pub fn try_to_wake_up(&mut self, this_cpu: CpuId, task: TaskId, now: Nanos, wake_flags: u32) -> bool {
+    pub fn try_to_wake_up(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        now: Nanos,
+        wake_flags: u32,
+    ) -> bool {
         self.set_time(now);
         let mut wake_flags = wake_flags | WF_TTWU;
         if !self.is_blocked(task) {
@@ -51,7 +67,13 @@ impl Sched {
     }
 
     /// Asks the task's class for a CPU; falls back to any allowed one that is up.
-    pub(crate) fn select_task_rq(&mut self, this_cpu: CpuId, task: TaskId, prev_cpu: CpuId, wake_flags: u32) -> CpuId {
+    pub(crate) fn select_task_rq(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        prev_cpu: CpuId,
+        wake_flags: u32,
+    ) -> CpuId {
         let cpu = if self.tasks[task].nr_cpus_allowed > 1 {
             match self.tasks[task].class {
                 Class::Fair => self.select_task_rq_fair(this_cpu, task, prev_cpu, wake_flags),
@@ -59,9 +81,15 @@ impl Sched {
                 Class::Stop | Class::Idle => prev_cpu,
             }
         } else {
-            self.mask(self.tasks[task].cpus).first().expect("a task may use some CPU")
+            self.mask(self.tasks[task].cpus)
+                .first()
+                .expect("a task may use some CPU")
         };
-        if self.is_cpu_usable(task, cpu) { cpu } else { self.select_fallback_rq(task) }
+        if self.is_cpu_usable(task, cpu) {
+            cpu
+        } else {
+            self.select_fallback_rq(task)
+        }
     }
 
     fn ttwu_stat(&mut self, this_cpu: CpuId, task: TaskId, wake_flags: u32) {
@@ -77,7 +105,10 @@ impl Sched {
         stats.nr_wakeups_sync += u64::from(wake_flags & WF_SYNC != 0);
         if !local {
             let cpu = self.tasks[task].cpu;
-            let near = self.domains.for_each_domain(this_cpu).find(|&sd| self.domains.sched_domain_span(sd).test(cpu));
+            let near = self
+                .domains
+                .for_each_domain(this_cpu)
+                .find(|&sd| self.domains.sched_domain_span(sd).test(cpu));
             if let Some(sd) = near {
                 self.domain_stats_mut(sd).ttwu_wake_remote += 1;
             }
@@ -167,7 +198,11 @@ impl Sched {
         self.update_rq_clock(cpu);
         let mut queue = core::mem::take(&mut self.rqs[cpu].ttwu_queue);
         for &task in &queue {
-            let flags = if self.tasks[task].sched_remote_wakeup { WF_MIGRATED } else { 0 };
+            let flags = if self.tasks[task].sched_remote_wakeup {
+                WF_MIGRATED
+            } else {
+                0
+            };
             self.ttwu_do_activate(cpu, task, flags);
         }
         queue.clear();

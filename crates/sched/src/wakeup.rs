@@ -50,7 +50,11 @@ impl Sched {
 
     fn wake_affine_idle(&self, this_cpu: CpuId, prev_cpu: CpuId, sync: bool) -> Option<CpuId> {
         if self.idle_cpu(this_cpu) && self.cpus_share_cache(this_cpu, prev_cpu) {
-            return Some(if self.idle_cpu(prev_cpu) { prev_cpu } else { this_cpu });
+            return Some(if self.idle_cpu(prev_cpu) {
+                prev_cpu
+            } else {
+                this_cpu
+            });
         }
         if sync {
             let rq = &self.rqs[this_cpu];
@@ -64,7 +68,14 @@ impl Sched {
     }
 
     /// Compares what the loads would be with the task here and there, each against the other CPU's capacity.
-    fn wake_affine_weight(&mut self, sd: SdId, task: TaskId, this_cpu: CpuId, prev_cpu: CpuId, sync: bool) -> Option<CpuId> {
+    fn wake_affine_weight(
+        &mut self,
+        sd: SdId,
+        task: TaskId,
+        this_cpu: CpuId,
+        prev_cpu: CpuId,
+        sync: bool,
+    ) -> Option<CpuId> {
         let features = self.profile.features;
         let mut this_load = self.cpu_load(this_cpu) as i64;
         if sync {
@@ -90,7 +101,14 @@ impl Sched {
         (this_load < prev_load).then_some(this_cpu)
     }
 
-    fn wake_affine(&mut self, sd: SdId, task: TaskId, this_cpu: CpuId, prev_cpu: CpuId, sync: bool) -> CpuId {
+    fn wake_affine(
+        &mut self,
+        sd: SdId,
+        task: TaskId,
+        this_cpu: CpuId,
+        prev_cpu: CpuId,
+        sync: bool,
+    ) -> CpuId {
         let features = self.profile.features;
         let mut target = None;
         if features.has(Feature::WA_IDLE) {
@@ -128,7 +146,11 @@ impl Sched {
         if !self.domains.sched_smt_present || self.test_idle_cores(cpu) {
             return;
         }
-        let busy = self.domains.cpu_smt_mask(cpu).iter().any(|c| c != cpu && !self.idle_cpu(c));
+        let busy = self
+            .domains
+            .cpu_smt_mask(cpu)
+            .iter()
+            .any(|c| c != cpu && !self.idle_cpu(c));
         if !busy {
             self.set_idle_cores(cpu, true);
         }
@@ -141,7 +163,12 @@ impl Sched {
     }
 
     /// True if the whole core is idle; else notes a usable thread in `idle_cpu` and strikes the core from `cpus`.
-    fn select_idle_core(&self, core: CpuId, cpus: &mut CpuMask, idle_cpu: &mut Option<CpuId>) -> bool {
+    fn select_idle_core(
+        &self,
+        core: CpuId,
+        cpus: &mut CpuMask,
+        idle_cpu: &mut Option<CpuId>,
+    ) -> bool {
         let smt = self.domains.cpu_smt_mask(core);
         let mut idle = true;
         for cpu in smt.iter() {
@@ -186,12 +213,24 @@ impl Sched {
             rq.wake_avg_idle >>= 1;
         }
         let avg_cost = self.domains.sd[this_sd].avg_scan_cost + 1;
-        let span_avg = u64::from(self.domains.sd[sd].span_weight) * self.rqs[this_cpu].wake_avg_idle;
-        Some(if span_avg > 4 * avg_cost { span_avg / avg_cost } else { 4 })
+        let span_avg =
+            u64::from(self.domains.sd[sd].span_weight) * self.rqs[this_cpu].wake_avg_idle;
+        Some(if span_avg > 4 * avg_cost {
+            span_avg / avg_cost
+        } else {
+            4
+        })
     }
 
     /// Scans the target's last-level cache for an idle core (if it may have one) or an idle CPU.
-    fn select_idle_cpu(&mut self, this_cpu: CpuId, task: TaskId, sd: SdId, has_idle_core: bool, target: CpuId) -> Option<CpuId> {
+    fn select_idle_cpu(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        sd: SdId,
+        has_idle_core: bool,
+        target: CpuId,
+    ) -> Option<CpuId> {
         let features = self.profile.features;
         let mut nr = u64::MAX;
         if features.has(Feature::SIS_PROP) && !has_idle_core {
@@ -208,20 +247,37 @@ impl Sched {
         }
         self.search.scans += 1;
         let mut cpus = core::mem::take(&mut self.search_mask);
-        cpus.assign_and(self.domains.sched_domain_span(sd), self.mask(self.tasks[task].cpus));
+        cpus.assign_and(
+            self.domains.sched_domain_span(sd),
+            self.mask(self.tasks[task].cpus),
+        );
         let found = self.scan_llc(sd, has_idle_core, target, &mut cpus, nr);
         self.search_mask = cpus;
         self.search.scan_hits += u64::from(found.is_some());
         found
     }
 
-    fn scan_llc(&mut self, sd: SdId, has_idle_core: bool, target: CpuId, cpus: &mut CpuMask, mut nr: u64) -> Option<CpuId> {
+    fn scan_llc(
+        &mut self,
+        sd: SdId,
+        has_idle_core: bool,
+        target: CpuId,
+        cpus: &mut CpuMask,
+        mut nr: u64,
+    ) -> Option<CpuId> {
         let mut idle_cpu = None;
         if self.fair.cluster_aware && self.domains.sched_cluster_active {
             let sg = self.domains.sd[sd].groups;
             if self.domains.sg[sg].flags & SD_CLUSTER != 0 {
                 let cluster = self.domains.sched_group_span(sg).clone();
-                if let Some(done) = self.scan_span(&cluster, has_idle_core, target, cpus, &mut nr, &mut idle_cpu) {
+                if let Some(done) = self.scan_span(
+                    &cluster,
+                    has_idle_core,
+                    target,
+                    cpus,
+                    &mut nr,
+                    &mut idle_cpu,
+                ) {
                     return done;
                 }
                 cpus.and_not(&cluster);
@@ -229,7 +285,8 @@ impl Sched {
         }
         let span = self.domains.sd[sd].span;
         // The span is walked by id: `cpus` shrinks while cores are struck off.
-        if let Some(done) = self.scan_ids(span, has_idle_core, target, cpus, &mut nr, &mut idle_cpu) {
+        if let Some(done) = self.scan_ids(span, has_idle_core, target, cpus, &mut nr, &mut idle_cpu)
+        {
             return done;
         }
         if has_idle_core {
@@ -250,7 +307,15 @@ impl Sched {
         let mut scanned = 0;
         let result = {
             let sched = &*self;
-            sched.scan_mask(&sched.domains.spans[span], has_idle_core, target, cpus, nr, idle_cpu, &mut scanned)
+            sched.scan_mask(
+                &sched.domains.spans[span],
+                has_idle_core,
+                target,
+                cpus,
+                nr,
+                idle_cpu,
+                &mut scanned,
+            )
         };
         self.search.scanned += scanned;
         result
@@ -266,7 +331,15 @@ impl Sched {
         idle_cpu: &mut Option<CpuId>,
     ) -> Option<Option<CpuId>> {
         let mut scanned = 0;
-        let result = self.scan_mask(span, has_idle_core, target, cpus, nr, idle_cpu, &mut scanned);
+        let result = self.scan_mask(
+            span,
+            has_idle_core,
+            target,
+            cpus,
+            nr,
+            idle_cpu,
+            &mut scanned,
+        );
         self.search.scanned += scanned;
         result
     }
@@ -313,7 +386,11 @@ impl Sched {
         }
         self.sync_entity_load_avg(self.tasks[task].se);
         let (min, max) = self.uclamp_eff(task);
-        Some(Fit { util: self.task_util_est(task), min, max })
+        Some(Fit {
+            util: self.task_util_est(task),
+            min,
+            max,
+        })
     }
 
     #[inline]
@@ -321,7 +398,13 @@ impl Sched {
         fit.is_none_or(|fit| self.util_fits_cpu(fit.util, fit.min, fit.max, cpu) > 0)
     }
 
-    fn select_idle_capacity(&mut self, task: TaskId, sd: SdId, target: CpuId, fit: Fit) -> Option<CpuId> {
+    fn select_idle_capacity(
+        &mut self,
+        task: TaskId,
+        sd: SdId,
+        target: CpuId,
+        fit: Fit,
+    ) -> Option<CpuId> {
         let mut best: Option<CpuId> = None;
         let (mut best_fits, mut best_cap) = (0, 0);
         for cpu in self.domains.sched_domain_span(sd).iter_wrap(target.idx()) {
@@ -345,7 +428,14 @@ impl Sched {
 
     // ---- putting it together -----------------------------------------------------------------------------------
 
-    fn select_idle_sibling(&mut self, this_cpu: CpuId, task: TaskId, prev: CpuId, target: CpuId, wake_flags: u32) -> CpuId {
+    fn select_idle_sibling(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        prev: CpuId,
+        target: CpuId,
+        wake_flags: u32,
+    ) -> CpuId {
         let fit = self.fit_of(task);
         let cluster = self.fair.cluster_aware && self.domains.sched_cluster_active;
         if self.idle_enough(target) && self.asym_fits_cpu(fit, target) {
@@ -392,7 +482,9 @@ impl Sched {
         if let Some(fit) = fit {
             let sd = self.domains.sd_asym_cpucapacity[target.idx()];
             if sd.is_some() {
-                return self.select_idle_capacity(task, sd, target, fit).unwrap_or(target);
+                return self
+                    .select_idle_capacity(task, sd, target, fit)
+                    .unwrap_or(target);
             }
         }
         let sd = self.domains.sd_llc[target.idx()];
@@ -417,7 +509,13 @@ impl Sched {
 
     /// Chooses a CPU for a fair task that wakes (`WF_TTWU`), is forked (`WF_FORK`) or execs (`WF_EXEC`);
     /// `this_cpu` is where that happens.
-    pub(crate) fn select_task_rq_fair(&mut self, this_cpu: CpuId, task: TaskId, prev_cpu: CpuId, wake_flags: u32) -> CpuId {
+    pub(crate) fn select_task_rq_fair(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        prev_cpu: CpuId,
+        wake_flags: u32,
+    ) -> CpuId {
         let waker = self.rqs[this_cpu].curr;
         let sync = wake_flags & WF_SYNC != 0 && !self.tasks[waker].exiting;
         let sd_flag = wake_flags & 0xf;
@@ -425,7 +523,8 @@ impl Sched {
         let mut want_affine = false;
         if wake_flags & WF_TTWU != 0 {
             self.record_wakee(waker, task);
-            want_affine = !self.wake_wide(this_cpu, waker, task) && self.cpu_allowed(task, this_cpu);
+            want_affine =
+                !self.wake_wide(this_cpu, waker, task) && self.cpu_allowed(task, this_cpu);
         }
         let mut slow = SdId::NONE;
         let mut sd = self.domains.base[this_cpu.idx()];

@@ -1,0 +1,155 @@
+//! Virtual time, lag, eligibility, and the timeline that is ordered by deadline.
+
+use crate::sched::Sched;
+use crate::timeline::Entry;
+use crate::units::{CfsRqId, SeId};
+
+/// Division by the kernel's `div_s64`: the divisor is taken as 32 bits.
+#[inline(always)]
+pub(super) fn div_s64(dividend: i64, divisor: i64) -> i64 {
+    dividend / i64::from(divisor as i32)
+}
+
+impl Sched {
+    // ---- virtual time and lag ----------------------------------------------------------------------------------------
+
+    #[inline(always)]
+    fn entity_key(&self, cfs_rq: CfsRqId, se: SeId) -> i64 {
+        self.ses[se]
+            .vruntime
+            .wrapping_sub(self.cfs_rqs[cfs_rq].zero_vruntime) as i64
+    }
+
+    /// `curr` if it counts in the queue.
+    #[inline(always)]
+    pub(super) fn queued_curr(&self, cfs_rq: CfsRqId) -> Option<SeId> {
+        let curr = self.cfs_rqs[cfs_rq].curr;
+        (curr.is_some() && self.ses[curr].on_rq).then_some(curr)
+    }
+
+    /// The queue's sums with the running entity counted in: (Σ w·(v − v0), Σ w).
+    #[inline]
+    pub(super) fn vruntime_sums(&self, cfs_rq: CfsRqId) -> (i64, i64) {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let (mut runtime, mut weight) = (cfs.avg_vruntime, cfs.avg_load as i64);
+        if let Some(curr) = self.queued_curr(cfs_rq) {
+            let w = self.ses[curr].weight() as i64;
+            runtime = runtime.wrapping_add(self.entity_key(cfs_rq, curr).wrapping_mul(w));
+            weight += w;
+        }
+        (runtime, weight)
+    }
+
+    /// The queue's virtual time V; moves the origin of the sums there.
+    pub(crate) fn avg_vruntime(&mut self, cfs_rq: CfsRqId) -> u64 {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let delta = if cfs.avg_load != 0 {
+            let (mut runtime, weight) = self.vruntime_sums(cfs_rq);
+            // Round down, also below zero, so that the average is to the left and everybody at it is eligible.
+            if runtime < 0 {
+                runtime -= weight - 1;
+            }
+            div_s64(runtime, weight)
+        } else if let Some(curr) = self.queued_curr(cfs_rq) {
+            self.entity_key(cfs_rq, curr)
+        } else {
+            0
+        };
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.avg_vruntime = cfs
+            .avg_vruntime
+            .wrapping_sub((cfs.avg_load as i64).wrapping_mul(delta));
+        cfs.zero_vruntime = cfs.zero_vruntime.wrapping_add(delta as u64);
+        cfs.zero_vruntime
+    }
+
+    fn avg_vruntime_add(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let weight = self.ses[se].weight();
+        let key = self.entity_key(cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.avg_vruntime = cfs
+            .avg_vruntime
+            .wrapping_add(key.wrapping_mul(weight as i64));
+        cfs.avg_load += weight;
+    }
+
+    fn avg_vruntime_sub(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let weight = self.ses[se].weight();
+        let key = self.entity_key(cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.avg_vruntime = cfs
+            .avg_vruntime
+            .wrapping_sub(key.wrapping_mul(weight as i64));
+        cfs.avg_load -= weight;
+    }
+
+    /// `V − v`, limited to max(2 slices, a tick) of the entity's virtual time.
+    pub(super) fn entity_lag(&mut self, avruntime: u64, se: SeId) -> i64 {
+        let tick = self.tick_nsec();
+        let entity = &mut self.ses[se];
+        let vlag = avruntime.wrapping_sub(entity.vruntime) as i64;
+        let limit = entity.load.calc_delta_fair((2 * entity.slice).max(tick)) as i64;
+        vlag.clamp(-limit, limit)
+    }
+
+    pub(super) fn update_entity_lag(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let avruntime = self.avg_vruntime(cfs_rq);
+        self.ses[se].vlag = self.entity_lag(avruntime, se);
+    }
+
+    /// Is an entity owed CPU time? `v ≤ V`, without the division: Σ w·(v_i − v0) ≥ (v − v0) · Σ w.
+    pub fn entity_eligible(&self, cfs_rq: CfsRqId, se: SeId) -> bool {
+        let (avg, load) = self.vruntime_sums(cfs_rq);
+        avg >= self.entity_key(cfs_rq, se).wrapping_mul(load)
+    }
+
+    /// Does `a`'s deadline come first?
+    #[inline(always)]
+    pub(super) fn deadline_before(&self, a: SeId, b: SeId) -> bool {
+        (self.ses[a].deadline.wrapping_sub(self.ses[b].deadline) as i64) < 0
+    }
+
+    // ---- the timeline ------------------------------------------------------------------------------------------------
+
+    pub(super) fn timeline_add(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.avg_vruntime_add(cfs_rq, se);
+        let entity = &self.ses[se];
+        let entry = Entry {
+            key: entity.deadline,
+            vruntime: entity.vruntime,
+            slice: entity.slice,
+            se,
+        };
+        self.cfs_rqs[cfs_rq].timeline.insert(entry);
+    }
+
+    pub(super) fn timeline_remove(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.cfs_rqs[cfs_rq].timeline.remove(se);
+        self.avg_vruntime_sub(cfs_rq, se);
+    }
+
+    /// The shortest slice anybody in the queue asks for; `u64::MAX` if it is empty.
+    pub(super) fn cfs_rq_min_slice(&self, cfs_rq: CfsRqId) -> u64 {
+        let curr = self
+            .queued_curr(cfs_rq)
+            .map_or(u64::MAX, |curr| self.ses[curr].slice);
+        self.cfs_rqs[cfs_rq]
+            .timeline
+            .min_slice()
+            .map_or(curr, |min| min.min(curr))
+    }
+
+    // ---- slice protection --------------------------------------------------------------------------------------------
+
+    /// While an entity runs its `vlag` has no meaning; equal to the deadline it says that the slice is protected.
+    #[inline]
+    pub(super) fn protect_slice(&self, se: SeId) -> bool {
+        self.ses[se].vlag as u64 == self.ses[se].deadline
+    }
+
+    pub(super) fn cancel_protect_slice(&mut self, se: SeId) {
+        if self.protect_slice(se) {
+            self.ses[se].vlag = self.ses[se].deadline.wrapping_add(1) as i64;
+        }
+    }
+}

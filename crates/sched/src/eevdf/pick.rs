@@ -1,0 +1,143 @@
+//! Which entity runs next, and the bookkeeping when it starts and stops.
+
+use crate::features::Feature;
+use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP};
+use crate::load::UPDATE_TG;
+use crate::sched::Sched;
+use crate::units::{CfsRqId, CpuId, SeId, TaskId};
+
+impl Sched {
+    /// The eligible entity with the earliest deadline; ties go to the one queued first, and to `curr` last.
+    pub(crate) fn pick_eevdf(&self, cfs_rq: CfsRqId) -> Option<SeId> {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let first = cfs.timeline.first().map(|e| e.se);
+        let curr = self.queued_curr(cfs_rq);
+        if cfs.nr_queued == 1 {
+            return curr.or(first);
+        }
+        let (avg, load) = self.vruntime_sums(cfs_rq);
+        let eligible = |vruntime: u64| {
+            avg >= (vruntime.wrapping_sub(cfs.zero_vruntime) as i64).wrapping_mul(load)
+        };
+        let curr = curr.filter(|&curr| eligible(self.ses[curr].vruntime));
+        if let Some(curr) = curr
+            && self.profile.features.has(Feature::RUN_TO_PARITY)
+            && self.protect_slice(curr)
+        {
+            return Some(curr);
+        }
+        let best = cfs
+            .timeline
+            .iter()
+            .find(|e| eligible(e.vruntime))
+            .map(|e| e.se);
+        match (best, curr) {
+            (Some(best), Some(curr)) if self.deadline_before(curr, best) => Some(curr),
+            (None, curr) => curr,
+            (best, _) => best,
+        }
+    }
+
+    /// None: the pick was asleep, and is now off the queue; pick again from the root.
+    fn pick_next_entity_eevdf(&mut self, cpu: CpuId, cfs_rq: CfsRqId) -> Option<SeId> {
+        let next = self.cfs_rqs[cfs_rq].next;
+        if next.is_some()
+            && self.profile.features.has(Feature::PICK_BUDDY)
+            && self.entity_eligible(cfs_rq, next)
+        {
+            return Some(next);
+        }
+        let se = self
+            .pick_eevdf(cfs_rq)
+            .expect("a queue that is not empty has an eligible entity");
+        if self.ses[se].sched_delayed {
+            self.dequeue_entities(cpu, se, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
+            return None;
+        }
+        Some(se)
+    }
+
+    fn pick_task_eevdf(&mut self, cpu: CpuId) -> Option<TaskId> {
+        'again: loop {
+            let mut cfs_rq = self.rqs[cpu].cfs;
+            if self.cfs_rqs[cfs_rq].nr_queued == 0 {
+                return None;
+            }
+            loop {
+                if self.queued_curr(cfs_rq).is_some() {
+                    self.update_curr_eevdf(cfs_rq);
+                }
+                if self.check_cfs_rq_runtime(cfs_rq) {
+                    continue 'again;
+                }
+                let Some(se) = self.pick_next_entity_eevdf(cpu, cfs_rq) else {
+                    continue 'again;
+                };
+                cfs_rq = self.ses[se].my_q;
+                if cfs_rq.is_none() {
+                    return Some(self.ses[se].task);
+                }
+            }
+        }
+    }
+
+    pub(super) fn pick_next_task_eevdf(
+        &mut self,
+        cpu: CpuId,
+        prev: TaskId,
+        newidle: bool,
+    ) -> Option<TaskId> {
+        let task = loop {
+            match self.pick_task_eevdf(cpu) {
+                Some(task) => break task,
+                None if newidle
+                    && self.newidle_balancing
+                    && self.sched_balance_newidle(cpu) > 0 => {}
+                None => return None,
+            }
+        };
+        if prev == task {
+            return Some(task);
+        }
+        if self.tasks[prev].class == crate::task::Class::Fair {
+            self.switch_fair(prev, task);
+            if self.tasks[task].is_queued() {
+                self.cfs_tasks_move_front(cpu, task);
+            }
+            self.fair_task_starts(cpu, task);
+        } else {
+            self.put_prev_task(cpu, prev);
+            self.set_next_task_fair(task, true);
+        }
+        Some(task)
+    }
+
+    pub(super) fn set_next_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.clear_buddies_eevdf(cfs_rq, se);
+        let cpu = self.cpu_of(cfs_rq);
+        if self.ses[se].on_rq {
+            self.update_stats_wait_end(cpu, se);
+            self.timeline_remove(cfs_rq, se);
+            self.update_load_avg(cfs_rq, se, UPDATE_TG);
+            self.ses[se].vlag = self.ses[se].deadline as i64;
+        }
+        self.ses[se].exec_start = self.rqs[cpu].clock_task;
+        debug_assert!(self.cfs_rqs[cfs_rq].curr.is_none());
+        self.cfs_rqs[cfs_rq].curr = se;
+        self.ses[se].prev_sum_exec_runtime = self.ses[se].sum_exec_runtime;
+    }
+
+    pub(super) fn put_prev_entity_eevdf(&mut self, cfs_rq: CfsRqId, prev: SeId) {
+        if self.ses[prev].on_rq {
+            self.update_curr_eevdf(cfs_rq);
+        }
+        self.check_cfs_rq_runtime(cfs_rq);
+        if self.ses[prev].on_rq {
+            let cpu = self.cpu_of(cfs_rq);
+            self.update_stats_wait_start(cpu, prev);
+            self.timeline_add(cfs_rq, prev);
+            self.update_load_avg(cfs_rq, prev, 0);
+        }
+        self.cfs_rqs[cfs_rq].curr = SeId::NONE;
+    }
+}

@@ -1,0 +1,198 @@
+//! Where an entity stands when it joins a queue, and how it leaves: at once, or delayed until its lag is paid.
+
+use super::lag::div_s64;
+use crate::features::Feature;
+use crate::flags::{
+    DEQUEUE_DELAYED, DEQUEUE_SLEEP, DEQUEUE_SPECIAL, ENQUEUE_INITIAL, ENQUEUE_MIGRATED,
+};
+use crate::load::{DO_ATTACH, DO_DETACH, UPDATE_TG};
+use crate::sched::Sched;
+use crate::task::OnRq;
+use crate::units::{CfsRqId, SeId};
+
+impl Sched {
+    // ---- placing -----------------------------------------------------------------------------------------------------
+
+    /// Gives an entity that joins its virtual runtime and deadline.
+    ///
+    /// Its lag is restored so that it still has it *after* joining moved the average: with W the weight in the queue,
+    /// joining at `V − l` moves V by `−w·l/(W + w)`, so `l' = l·(W + w)/W` is used.
+    fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
+        let vruntime = self.avg_vruntime(cfs_rq);
+        let base_slice = self.profile.tunables.base_slice_ns;
+        let features = self.profile.features;
+        let entity = &mut self.ses[se];
+        if !entity.custom_slice {
+            entity.slice = base_slice;
+        }
+        let mut vslice = entity.load.calc_delta_fair(entity.slice);
+        let mut lag = 0;
+        if features.has(Feature::PLACE_LAG) && self.cfs_rqs[cfs_rq].nr_queued != 0 {
+            let mut load = self.cfs_rqs[cfs_rq].avg_load;
+            if let Some(curr) = self.queued_curr(cfs_rq) {
+                load += self.ses[curr].weight();
+            }
+            let entity = &self.ses[se];
+            lag = entity.vlag.wrapping_mul((load + entity.weight()) as i64);
+            lag = div_s64(lag, load.max(1) as i64);
+        }
+        let entity = &mut self.ses[se];
+        entity.vruntime = vruntime.wrapping_sub(lag as u64);
+        if features.has(Feature::PLACE_REL_DEADLINE) && entity.rel_deadline {
+            entity.deadline = entity.deadline.wrapping_add(entity.vruntime);
+            entity.rel_deadline = false;
+            return;
+        }
+        if features.has(Feature::PLACE_DEADLINE_INITIAL) && flags & ENQUEUE_INITIAL != 0 {
+            vslice /= 2;
+        }
+        entity.deadline = entity.vruntime.wrapping_add(vslice);
+    }
+
+    pub(super) fn enqueue_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
+        let curr = self.cfs_rqs[cfs_rq].curr == se;
+        if curr {
+            self.place_entity_eevdf(cfs_rq, se, flags);
+        }
+        self.update_curr_eevdf(cfs_rq);
+        self.update_load_avg(cfs_rq, se, UPDATE_TG | DO_ATTACH);
+        self.se_update_runnable(se);
+        self.update_cfs_group(se);
+        if !curr {
+            self.place_entity_eevdf(cfs_rq, se, flags);
+        }
+        self.account_entity_enqueue(cfs_rq, se);
+        if flags & ENQUEUE_MIGRATED != 0 {
+            self.ses[se].exec_start = 0;
+        }
+        let cpu = self.cpu_of(cfs_rq);
+        if !curr {
+            self.update_stats_wait_start(cpu, se);
+            self.timeline_add(cfs_rq, se);
+        }
+        self.ses[se].on_rq = true;
+        if self.cfs_rqs[cfs_rq].nr_queued == 1 {
+            self.check_enqueue_throttle(cfs_rq);
+            if !self.throttled_hierarchy(cfs_rq) {
+                self.list_add_leaf_cfs_rq(cfs_rq);
+            } else {
+                let clock = self.rqs[cpu].clock;
+                let cfs = &mut self.cfs_rqs[cfs_rq];
+                if cfs.throttled && cfs.throttled_clock == 0 {
+                    cfs.throttled_clock = clock;
+                }
+                if cfs.throttled_clock_self == 0 {
+                    cfs.throttled_clock_self = clock;
+                }
+            }
+        }
+    }
+
+    pub(super) fn dequeue_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) -> bool {
+        let features = self.profile.features;
+        let sleep = flags & DEQUEUE_SLEEP != 0;
+        self.update_curr_eevdf(cfs_rq);
+        self.clear_buddies_eevdf(cfs_rq, se);
+        if flags & DEQUEUE_DELAYED == 0 {
+            let delay = sleep && flags & DEQUEUE_SPECIAL == 0;
+            if delay && features.has(Feature::DELAY_DEQUEUE) && !self.entity_eligible(cfs_rq, se) {
+                self.update_load_avg(cfs_rq, se, 0);
+                self.set_delayed(se);
+                return false;
+            }
+        }
+        let mut action = UPDATE_TG;
+        let entity = &self.ses[se];
+        if entity.is_task() && self.tasks[entity.task].on_rq == OnRq::Migrating {
+            action |= DO_DETACH;
+        }
+        self.update_load_avg(cfs_rq, se, action);
+        self.se_update_runnable(se);
+        let cpu = self.cpu_of(cfs_rq);
+        let curr = self.cfs_rqs[cfs_rq].curr == se;
+        if !curr {
+            self.update_stats_wait_end(cpu, se);
+        }
+        self.update_entity_lag(cfs_rq, se);
+        if features.has(Feature::PLACE_REL_DEADLINE) && !sleep {
+            let entity = &mut self.ses[se];
+            entity.deadline = entity.deadline.wrapping_sub(entity.vruntime);
+            entity.rel_deadline = true;
+        }
+        if !curr {
+            self.timeline_remove(cfs_rq, se);
+        }
+        self.ses[se].on_rq = false;
+        self.account_entity_dequeue(cfs_rq, se);
+        self.return_cfs_rq_runtime(cfs_rq);
+        self.update_cfs_group(se);
+        if flags & DEQUEUE_DELAYED != 0 {
+            self.clear_delayed(se);
+            if features.has(Feature::DELAY_ZERO) && self.ses[se].vlag > 0 {
+                self.ses[se].vlag = 0;
+            }
+        }
+        if self.cfs_rqs[cfs_rq].nr_queued == 0 {
+            self.update_idle_cfs_rq_clock_pelt(cfs_rq);
+        }
+        true
+    }
+
+    // ---- delayed dequeue ---------------------------------------------------------------------------------------------
+
+    /// The entity sleeps but stays in line until it is eligible, so that it cannot sleep off negative lag.
+    fn set_delayed(&mut self, se: SeId) {
+        self.ses[se].sched_delayed = true;
+        if self.ses[se].is_task() {
+            self.count_delayed(se, true);
+        }
+    }
+
+    fn clear_delayed(&mut self, se: SeId) {
+        self.ses[se].sched_delayed = false;
+        if self.ses[se].is_task() {
+            self.count_delayed(se, false);
+        }
+    }
+
+    fn count_delayed(&mut self, mut se: SeId, delayed: bool) {
+        while se.is_some() {
+            let cfs_rq = self.ses[se].cfs_rq;
+            let cfs = &mut self.cfs_rqs[cfs_rq];
+            if delayed {
+                cfs.h_nr_runnable -= 1;
+                cfs.h_nr_delayed += 1;
+            } else {
+                cfs.h_nr_runnable += 1;
+                cfs.h_nr_delayed -= 1;
+            }
+            if self.cfs_rq_throttled(cfs_rq) {
+                break;
+            }
+            se = self.ses[se].parent;
+        }
+    }
+
+    /// A delayed entity wakes up where it stands; what it is owed by now is forfeited (DELAY_ZERO).
+    pub(super) fn requeue_delayed_entity(&mut self, se: SeId) {
+        let cfs_rq = self.ses[se].cfs_rq;
+        if self.profile.features.has(Feature::DELAY_ZERO) {
+            self.update_entity_lag(cfs_rq, se);
+            if self.ses[se].vlag > 0 {
+                let curr = self.cfs_rqs[cfs_rq].curr == se;
+                self.cfs_rqs[cfs_rq].nr_queued -= 1;
+                if !curr {
+                    self.timeline_remove(cfs_rq, se);
+                }
+                self.ses[se].vlag = 0;
+                self.place_entity_eevdf(cfs_rq, se, 0);
+                if !curr {
+                    self.timeline_add(cfs_rq, se);
+                }
+                self.cfs_rqs[cfs_rq].nr_queued += 1;
+            }
+        }
+        self.update_load_avg(cfs_rq, se, 0);
+        self.clear_delayed(se);
+    }
+}
