@@ -1,12 +1,13 @@
-//! What can go wrong before a trace begins.
+//! What can go wrong before a trace begins, or before one is read.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use crate::format::Format;
+use crate::read::ReadError;
 
-/// Why a trace cannot be written.
+/// Why a trace cannot be written or read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -31,6 +32,13 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Nothing of a trace can be read.
+    Read {
+        /// The file, if it is one.
+        path: Option<PathBuf>,
+        /// Why.
+        problem: ReadError,
     },
 }
 
@@ -73,6 +81,12 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
+            Self::Read { path, problem } => {
+                if let Some(path) = path {
+                    write!(f, "{}: ", path.display())?;
+                }
+                problem.fmt(f)
+            }
         }
     }
 }
@@ -81,6 +95,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Create { source, .. } => Some(source),
+            Self::Read { problem, .. } => problem.source(),
             Self::UnknownExtension { .. } | Self::NotAFile { .. } | Self::CpuCount { .. } => None,
         }
     }

@@ -1,4 +1,4 @@
-//! The `trace.dat` of trace-cmd and KernelShark, version 6.
+//! The `trace.dat` of trace-cmd and KernelShark: version 6 is written, 6 and 7 are read.
 //!
 //! Model.       A header that describes every event's layout, then for each CPU its ring-buffer
 //!              pages, as the kernel of a little-endian 64-bit machine with pages of 4 096 bytes
@@ -25,8 +25,19 @@
 mod formats;
 mod header;
 mod page;
+mod read;
+mod read_clock;
+mod read_options;
+mod read_page;
+mod read_tables;
+mod read_v6;
+mod read_v7;
 mod record;
 mod spool;
 mod write;
 
+pub(crate) use read::read;
+pub(crate) use read_clock::TimeBase;
+pub(crate) use read_page::{CpuPages, PageWalk};
+pub(crate) use read_tables::{Initial, MAGIC, cmdlines, event_formats, ftrace_events, page_layout};
 pub(crate) use write::Writer;
