@@ -2,7 +2,7 @@
 
 use crate::simulation::Simulation;
 use fairwind_sched::task::MaskId;
-use fairwind_sched::{CpuId, CpuMask, Policy, SchedAttr, TaskId, TaskState};
+use fairwind_sched::{CpuId, CpuMask, GroupId, Policy, SchedAttr, TaskId, TaskState};
 use fairwind_workload::{Affinity, Attrs, Policy as ProgramPolicy};
 
 /// The scheduler's word for a policy.
@@ -25,7 +25,7 @@ impl Simulation {
             if self.sched.tasks[task].state == TaskState::New {
                 self.sched.set_new_task_group(task, group);
             } else {
-                self.sched.sched_move_task(task, group, self.now);
+                self.move_to_group(task, group);
             }
             if let Some(tracer) = &mut self.tracer {
                 tracer.attach(self.now, cpu, &self.sched, task, group);
@@ -41,19 +41,34 @@ impl Simulation {
             let [min, max] = self.sched.tasks[task].uclamp;
             let min = attrs.util_min.unwrap_or(min);
             let max = attrs.util_max.unwrap_or(max).max(min);
-            self.sched.set_uclamp(task, min.min(1024), max.min(1024)).expect("clamps are in range");
+            self.sched
+                .set_uclamp(task, min.min(1024), max.min(1024))
+                .expect("clamps are in range");
         }
         if let Some(bytes) = attrs.working_set {
             self.tasks[task.idx()].working_set = bytes;
         }
     }
 
+    /// Moves a task to another group. What it has used until now is the old group's.
+    pub(crate) fn move_to_group(&mut self, task: TaskId, group: GroupId) {
+        self.account(self.sched.tasks[task].cpu);
+        self.sched.sched_move_task(task, group, self.now);
+        self.note_pressure(task);
+    }
+
     fn set_policy(&mut self, task: TaskId, attrs: &Attrs) {
         let t = &self.sched.tasks[task];
         let policy = attrs.policy.map_or(t.policy, policy_of);
         let rt = matches!(policy, Policy::Fifo | Policy::Rr);
-        let stated = attrs.priority.or(attrs.policy.map(|p| p.default_priority()));
-        let nice = if policy.is_fair() { stated.unwrap_or_else(|| t.nice()) } else { t.nice() };
+        let stated = attrs
+            .priority
+            .or(attrs.policy.map(|p| p.default_priority()));
+        let nice = if policy.is_fair() {
+            stated.unwrap_or_else(|| t.nice())
+        } else {
+            t.nice()
+        };
         let runtime = match attrs.deadline {
             Some(params) if policy.is_fair() => u64::from(params.runtime_us) * 1000,
             _ => 0,
@@ -61,19 +76,26 @@ impl Simulation {
         let attr = SchedAttr {
             policy,
             nice: nice.clamp(-20, 19),
-            priority: if rt { stated.unwrap_or(t.rt_priority).clamp(1, 99) } else { 0 },
+            priority: if rt {
+                stated.unwrap_or(t.rt_priority).clamp(1, 99)
+            } else {
+                0
+            },
             runtime,
         };
-        self.sched.sched_setscheduler(task, attr, self.now).expect("attributes were checked when read");
+        self.sched
+            .sched_setscheduler(task, attr, self.now)
+            .expect("attributes were checked when read");
     }
 
     /// The CPUs the task asks for, within those of its group.
     fn set_affinity(&mut self, task: TaskId, asked: Option<&Affinity>) {
         let nr_cpus = self.sched.nr_cpus();
         let mut mask = match asked {
-            Some(Affinity::Cpus(cpus)) => {
-                CpuMask::of(nr_cpus, cpus.iter().map(|&c| CpuId(c)).filter(|c| c.idx() < nr_cpus))
-            }
+            Some(Affinity::Cpus(cpus)) => CpuMask::of(
+                nr_cpus,
+                cpus.iter().map(|&c| CpuId(c)).filter(|c| c.idx() < nr_cpus),
+            ),
             Some(Affinity::Inherited) => CpuMask::all(nr_cpus),
             None => self.sched.mask(self.sched.tasks[task].cpus).clone(),
         };
@@ -81,7 +103,10 @@ impl Simulation {
         while group.is_some() {
             let spec = self.group_ids.iter().position(|&g| g == group);
             if let Some(cpus) = spec.and_then(|s| self.workload.groups[s].cpus.as_ref()) {
-                let within = CpuMask::of(nr_cpus, cpus.iter().map(|&c| CpuId(c)).filter(|c| c.idx() < nr_cpus));
+                let within = CpuMask::of(
+                    nr_cpus,
+                    cpus.iter().map(|&c| CpuId(c)).filter(|c| c.idx() < nr_cpus),
+                );
                 let mut both = mask.clone();
                 both.and_with(&within);
                 // A task that asks for none of its group's CPUs gets the group's.

@@ -1,7 +1,9 @@
 //! Changes from outside while a workload runs, as an administrator or a container runtime would make them.
 
 use crate::simulation::Simulation;
-use fairwind_sched::{BandwidthLimit, CpuId, CpuMask, GroupError, GroupId, HotplugError, NoCpu, TaskId};
+use fairwind_sched::{
+    BandwidthLimit, CpuId, CpuMask, GroupError, GroupId, HotplugError, NoCpu, TaskId,
+};
 
 impl Simulation {
     /// Makes a change that affects what runs on CPUs: execution is charged before and goes on afterwards.
@@ -15,6 +17,7 @@ impl Simulation {
         for cpu in self.sched.rqs.ids() {
             self.resume(cpu);
         }
+        self.watch();
         result
     }
 
@@ -51,7 +54,11 @@ impl Simulation {
     ///
     /// # Errors
     /// As [`Sched::set_bandwidth`](fairwind_sched::Sched::set_bandwidth).
-    pub fn set_bandwidth(&mut self, group: GroupId, limit: BandwidthLimit) -> Result<(), GroupError> {
+    pub fn set_bandwidth(
+        &mut self,
+        group: GroupId,
+        limit: BandwidthLimit,
+    ) -> Result<(), GroupError> {
         let now = self.now;
         self.change(|s| s.sched.set_bandwidth(group, limit, now))
     }
@@ -73,8 +80,7 @@ impl Simulation {
 
     /// Moves a task to another group.
     pub fn move_task(&mut self, task: TaskId, group: GroupId) {
-        let now = self.now;
-        self.change(|s| s.sched.sched_move_task(task, group, now));
+        self.change(|s| s.move_to_group(task, group));
     }
 
     /// Takes a CPU offline.

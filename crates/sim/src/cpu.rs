@@ -94,7 +94,9 @@ impl Cpu {
 
     /// Learns from an idle time. One that is much longer than expected says that the pattern has changed.
     pub(crate) fn learn_idle(&mut self, idle: Nanos) {
-        self.idle_average = if idle / IDLE_WEIGHT > self.idle_average || self.idle_average / IDLE_WEIGHT > idle * IDLE_WEIGHT {
+        self.idle_average = if idle / IDLE_WEIGHT > self.idle_average
+            || self.idle_average / IDLE_WEIGHT > idle * IDLE_WEIGHT
+        {
             idle
         } else {
             self.idle_average - self.idle_average / IDLE_WEIGHT + idle / IDLE_WEIGHT

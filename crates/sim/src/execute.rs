@@ -20,8 +20,10 @@ impl Simulation {
         match segment {
             Segment::None => {}
             Segment::Kernel => {
-                let run = &mut self.tasks[self.sched.rqs[cpu].curr.idx()];
+                let curr = self.sched.rqs[cpu].curr;
+                let run = &mut self.tasks[curr.idx()];
                 run.kernel_left = run.kernel_left.saturating_sub(elapsed);
+                self.group_usage[self.sched.tasks[curr].group.idx()].system_ns += elapsed;
             }
             Segment::User { speed } => {
                 let run = &mut self.tasks[self.sched.rqs[cpu].curr.idx()];
@@ -100,7 +102,10 @@ impl Simulation {
         c.segment_start = self.now;
         c.generation = c.generation.wrapping_add(1);
         let generation = c.generation;
-        self.queue.push(self.now.saturating_add(length), Event::Segment { cpu, generation });
+        self.queue.push(
+            self.now.saturating_add(length),
+            Event::Segment { cpu, generation },
+        );
     }
 
     /// Work per ns in 1/1024 ns: the CPU's size, its core's clock, and its share of the core.
@@ -110,10 +115,10 @@ impl Simulation {
         let costs = &self.machine.costs;
         if self.smt_slows {
             let busy = self.core_busy[place.core as usize].max(1);
-            speed = speed * u64::from(costs.smt_speed_per_1024(busy as usize)) >> 10;
+            speed = (speed * u64::from(costs.smt_speed_per_1024(busy as usize))) >> 10;
         }
         let active = self.package_busy[place.package as usize].max(1);
-        speed = speed * costs.frequency.speed_per_1024(active) >> 10;
+        speed = (speed * costs.frequency.speed_per_1024(active)) >> 10;
         speed.max(1)
     }
 
@@ -128,7 +133,13 @@ impl Simulation {
         } else if after == 0 {
             self.package_busy[place.package as usize] -= 1;
         }
-        self.power.change(self.now, &self.machine, place.package as usize, place.core as usize, after);
+        self.power.change(
+            self.now,
+            &self.machine,
+            place.package as usize,
+            place.core as usize,
+            after,
+        );
         if !self.smt_slows {
             return;
         }

@@ -86,14 +86,25 @@ impl Simulation {
 
     /// A CPU that takes interrupts: this one, or another if it has gone offline.
     fn online(&self, cpu: CpuId) -> CpuId {
-        if self.sched.active.test(cpu) { cpu } else { self.sched.active.first().unwrap_or(cpu) }
+        if self.sched.active.test(cpu) {
+            cpu
+        } else {
+            self.sched.active.first().unwrap_or(cpu)
+        }
     }
 
     pub(crate) fn timer(&mut self, task: u32, cpu: CpuId, awake: bool) {
         let cpu = self.online(cpu);
         let latency = self.exit_latency(cpu);
         if !awake && latency > 0 {
-            self.queue.push(self.now + latency, Event::Timer { task, cpu, awake: true });
+            self.queue.push(
+                self.now + latency,
+                Event::Timer {
+                    task,
+                    cpu,
+                    awake: true,
+                },
+            );
             return;
         }
         self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
@@ -109,7 +120,9 @@ impl Simulation {
         let costs = &self.machine.costs;
         let mut debt = costs.kernel.wakeup_ns + scanned * costs.search_ns.llc;
         let target = self.sched.tasks[task].cpu;
-        debt += self.locks.acquire(&self.machine, target, cpu, self.now, costs.kernel.atomic_ns);
+        debt += self
+            .locks
+            .acquire(&self.machine, target, cpu, self.now, costs.kernel.atomic_ns);
         self.cpus[cpu.idx()].debt += debt;
     }
 

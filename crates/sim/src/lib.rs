@@ -18,22 +18,31 @@ mod event;
 mod execute;
 mod idle;
 mod interrupt;
+mod kernel_files;
 mod locks;
 mod measure;
 pub mod monitor;
 mod notice;
 mod power;
 mod program;
+mod psi;
 mod report;
 mod setup;
 mod simulation;
+mod spec_report;
 mod stopper;
 mod switch;
 mod task_run;
 mod tracing;
 mod warmth;
 
+pub use kernel_files::KernelFile;
 pub use monitor::{Monitor, Violation};
-pub use report::{CpuReport, GroupReport, LatencyReport, REPORT_VERSION, Report, RunTotals, SearchReport, TaskReport};
+pub use psi::PressureReport;
+pub use report::{
+    CpuReport, GroupReport, LatencyReport, REPORT_VERSION, Report, RunTotals, SearchReport,
+    TaskReport,
+};
 pub use setup::SetupError;
 pub use simulation::{Config, Outcome, Simulation};
+pub use spec_report::MergedReport;

@@ -22,15 +22,31 @@ pub(crate) struct Locks {
 
 impl Locks {
     pub(crate) fn new(nr_cpus: usize) -> Self {
-        let lock = |cpu| RqLock { last: CpuId(cpu), free_at: 0 };
-        Locks { locks: (0..nr_cpus as u32).map(lock).collect(), contended_ns: 0 }
+        let lock = |cpu| RqLock {
+            last: CpuId(cpu),
+            free_at: 0,
+        };
+        Locks {
+            locks: (0..nr_cpus as u32).map(lock).collect(),
+            contended_ns: 0,
+        }
     }
 
     /// `by` takes `rq`'s lock at `now` for `hold` ns: how long until it has it.
-    pub(crate) fn acquire(&mut self, machine: &Machine, rq: CpuId, by: CpuId, now: Nanos, hold: Nanos) -> Nanos {
+    pub(crate) fn acquire(
+        &mut self,
+        machine: &Machine,
+        rq: CpuId,
+        by: CpuId,
+        now: Nanos,
+        hold: Nanos,
+    ) -> Nanos {
         let lock = &mut self.locks[rq.idx()];
         let wait = lock.free_at.saturating_sub(now);
-        let transfer = machine.costs.lock_handover_ns.get(machine.distance(lock.last, by));
+        let transfer = machine
+            .costs
+            .lock_handover_ns
+            .get(machine.distance(lock.last, by));
         lock.last = by;
         lock.free_at = now + wait + transfer + hold;
         self.contended_ns += wait;

@@ -1,5 +1,7 @@
 //! What is counted over a whole run.
 
+use fairwind_sched::Nanos;
+
 /// Counts over a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Totals {
@@ -15,4 +17,13 @@ pub(crate) struct Totals {
     pub(crate) ipis: u64,
     /// Tasks that changed their CPU.
     pub(crate) migrations: u64,
+}
+
+/// CPU time spent in a group.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct GroupUsage {
+    /// All of it.
+    pub(crate) cpu_ns: Nanos,
+    /// Of this, in the kernel.
+    pub(crate) system_ns: Nanos,
 }

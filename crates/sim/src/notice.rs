@@ -23,7 +23,9 @@ impl Simulation {
             tracer.effect(self.now, cpu, &self.sched, effect);
         }
         match effect {
-            Effect::Resched { cpu: target } | Effect::TtwuIpi { cpu: target } | Effect::UnthrottleIpi { cpu: target } => {
+            Effect::Resched { cpu: target }
+            | Effect::TtwuIpi { cpu: target }
+            | Effect::UnthrottleIpi { cpu: target } => {
                 if target != cpu {
                     self.send_ipi(cpu, target);
                 }
@@ -41,27 +43,53 @@ impl Simulation {
                 let generation = self.period_generations[group.idx()].wrapping_add(1);
                 self.period_generations[group.idx()] = generation;
                 self.group_timer_cpus[group.idx()] = cpu;
-                self.queue.push(expires.max(self.now), Event::PeriodTimer { group, generation });
+                self.queue.push(
+                    expires.max(self.now),
+                    Event::PeriodTimer { group, generation },
+                );
             }
             Effect::StartSlackTimer { group, expires } => {
-                self.queue.push(expires.max(self.now), Event::SlackTimer { group });
+                self.queue
+                    .push(expires.max(self.now), Event::SlackTimer { group });
             }
-            Effect::StartHrtick { cpu: target, expires } => {
+            Effect::StartHrtick {
+                cpu: target,
+                expires,
+            } => {
                 let c = &mut self.cpus[target.idx()];
                 c.hrtick_generation = c.hrtick_generation.wrapping_add(1);
                 let generation = c.hrtick_generation;
-                self.queue.push(expires.max(self.now), Event::Hrtick { cpu: target, generation });
+                self.queue.push(
+                    expires.max(self.now),
+                    Event::Hrtick {
+                        cpu: target,
+                        generation,
+                    },
+                );
             }
-            Effect::StartRtTimer { cpu: target, expires } => {
+            Effect::StartRtTimer {
+                cpu: target,
+                expires,
+            } => {
                 let c = &mut self.cpus[target.idx()];
                 c.rt_timer_generation = c.rt_timer_generation.wrapping_add(1);
                 let generation = c.rt_timer_generation;
-                self.queue.push(expires.max(self.now), Event::RtTimer { cpu: target, generation });
+                self.queue.push(
+                    expires.max(self.now),
+                    Event::RtTimer {
+                        cpu: target,
+                        generation,
+                    },
+                );
             }
             Effect::StopActiveBalance { cpu: target } => {
                 self.stop_one_cpu(cpu, target, StopWork::ActiveBalance);
             }
-            Effect::StopMigrate { cpu: target, task, dest } => {
+            Effect::StopMigrate {
+                cpu: target,
+                task,
+                dest,
+            } => {
                 self.stop_one_cpu(cpu, target, StopWork::Migrate { task, dest });
             }
             Effect::Waking { task } => {
@@ -76,16 +104,19 @@ impl Simulation {
                     self.tasks[task.idx()].woken_at = None;
                 }
                 self.begin_wait(task);
+                self.note_pressure(task);
             }
             Effect::WakeupNew { task } => {
                 self.totals.wakeups += 1;
                 self.tasks[task.idx()].woken_at = Some(self.now);
                 self.begin_wait(task);
+                self.note_pressure(task);
             }
-            Effect::Migrate { orig, dest, .. } => {
+            Effect::Migrate { task, orig, dest } => {
                 if orig != dest {
                     self.totals.migrations += 1;
                 }
+                self.note_pressure(task);
             }
             Effect::StatRuntime { .. } | Effect::Throttle { .. } | Effect::Unthrottle { .. } => {}
         }

@@ -30,23 +30,44 @@ impl PowerMeter {
     pub(crate) fn new(machine: &Machine, nr_packages: usize, nr_cores: usize) -> Self {
         let states = machine.costs.idle.states();
         let idle_mw = states.get(1).or(states.first()).map_or(0, |s| s.power_mw);
-        let mut packages = vec![Package { since: 0, cores_mw: 0, awake: 0, energy: 0 }; nr_packages];
+        let mut packages = vec![
+            Package {
+                since: 0,
+                cores_mw: 0,
+                awake: 0,
+                energy: 0
+            };
+            nr_packages
+        ];
         let mut seen = vec![false; nr_cores];
         for place in &machine.topology.cpus {
             if !std::mem::replace(&mut seen[place.core as usize], true) {
-                packages[place.package as usize].cores_mw += machine.costs.power.core_mw(0, idle_mw);
+                packages[place.package as usize].cores_mw +=
+                    machine.costs.power.core_mw(0, idle_mw);
             }
         }
-        PowerMeter { packages, core_busy: vec![0; nr_cores], idle_mw }
+        PowerMeter {
+            packages,
+            core_busy: vec![0; nr_cores],
+            idle_mw,
+        }
     }
 
     /// A core's number of busy threads changed.
-    pub(crate) fn change(&mut self, now: Nanos, machine: &Machine, package: usize, core: usize, busy: u32) {
+    pub(crate) fn change(
+        &mut self,
+        now: Nanos,
+        machine: &Machine,
+        package: usize,
+        core: usize,
+        busy: u32,
+    ) {
         self.advance(now, machine, package);
         let before = std::mem::replace(&mut self.core_busy[core], busy);
         let power = &machine.costs.power;
         let p = &mut self.packages[package];
-        p.cores_mw = p.cores_mw + power.core_mw(busy, self.idle_mw) - power.core_mw(before, self.idle_mw);
+        p.cores_mw =
+            p.cores_mw + power.core_mw(busy, self.idle_mw) - power.core_mw(before, self.idle_mw);
         match (before, busy) {
             (0, 1..) => p.awake += 1,
             (1.., 0) => p.awake -= 1,

@@ -5,7 +5,7 @@ use crate::simulation::Simulation;
 use crate::task_run::Activity;
 use fairwind_sched::flags::WF_SYNC;
 use fairwind_sched::{CpuId, TaskId, TaskState};
-use fairwind_workload::{BufferId, Effect, MemoryKind, Step};
+use fairwind_workload::{Effect, MemoryKind, Step};
 
 impl Simulation {
     /// Takes the running task's next step.
@@ -21,10 +21,15 @@ impl Simulation {
         self.carry_out_effects(cpu);
         match step {
             Step::Run { work_ns } => self.tasks[curr.idx()].work_left = work_ns << 10,
-            Step::RunTime { until_ns } => self.tasks[curr.idx()].activity = Activity::Until(until_ns),
-            Step::Memory { kind, count, buffer, working_set } => {
-                self.use_memory(curr, kind, count, buffer, working_set);
+            Step::RunTime { until_ns } => {
+                self.tasks[curr.idx()].activity = Activity::Until(until_ns)
             }
+            Step::Memory {
+                kind,
+                count,
+                working_set,
+                ..
+            } => self.use_memory(curr, kind, count, working_set),
             Step::SleepUntil(until) => {
                 if until > self.now {
                     self.block(cpu, TaskState::Interruptible, Some(until));
@@ -59,7 +64,14 @@ impl Simulation {
         if let Some(until) = until {
             self.cpus[cpu.idx()].debt += kernel.timer_ns;
             let task = self.tasks[self.sched.rqs[cpu].curr.idx()].program;
-            self.queue.push(until, Event::Timer { task, cpu, awake: false });
+            self.queue.push(
+                until,
+                Event::Timer {
+                    task,
+                    cpu,
+                    awake: false,
+                },
+            );
         }
         self.sched.set_current_state(cpu, state);
         self.switch(cpu);
@@ -92,14 +104,16 @@ impl Simulation {
     /// Lends a task the strongest priority among those who wait for it.
     fn set_boost(&mut self, owner: TaskId) {
         let donors = &self.tasks[owner.idx()].donors;
-        let donor = donors.iter().copied().min_by_key(|&donor| self.sched.tasks[donor].prio);
+        let donor = donors
+            .iter()
+            .copied()
+            .min_by_key(|&donor| self.sched.tasks[donor].prio);
         self.sched.rt_mutex_setprio(owner, donor, self.now);
     }
 
     /// Time to use memory: each line costs what the level it fits in costs, many at a time unless each waits for the
     /// one before.
-    fn use_memory(&mut self, curr: TaskId, kind: MemoryKind, count: u32, buffer: BufferId, touched: u64) {
-        let _ = buffer;
+    fn use_memory(&mut self, curr: TaskId, kind: MemoryKind, count: u32, touched: u64) {
         let caches = &self.machine.caches;
         let costs = &self.machine.costs.refill;
         let line_ps = if touched <= caches.l1d_bytes {
@@ -113,9 +127,10 @@ impl Simulation {
         };
         let (lines, overlap) = match kind {
             MemoryKind::Chase => (u64::from(count), 1),
-            MemoryKind::Set | MemoryKind::Write | MemoryKind::Read => {
-                (u64::from(count).div_ceil(caches.line_bytes.max(1)), u64::from(costs.typical_overlap.max(1)))
-            }
+            MemoryKind::Set | MemoryKind::Write | MemoryKind::Read => (
+                u64::from(count).div_ceil(caches.line_bytes.max(1)),
+                u64::from(costs.typical_overlap.max(1)),
+            ),
         };
         let run = &mut self.tasks[curr.idx()];
         // At least a nanosecond of work a line, whatever the machine.

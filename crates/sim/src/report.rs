@@ -3,6 +3,8 @@
 //! Units. `_ns` nanoseconds, `_usec` microseconds (names and units of cgroup v2's cpu.stat), `_mj` millijoules; shares are in
 //!        millionths of the CPU time of the whole machine.
 
+use crate::measure::GroupUsage;
+use crate::psi::PressureReport;
 use crate::simulation::Simulation;
 use crate::task_run::TaskRun;
 use fairwind_sched::group::RUNTIME_INF;
@@ -64,7 +66,7 @@ pub struct TaskReport {
     pub migrations: u64,
     /// Wakeups.
     pub wakeups: u64,
-    /// From a wakeup until it ran; none: it was never woken.
+    /// From a wakeup until its first instruction in user space; none: it was never woken.
     pub wakeup_latency: Option<LatencyReport>,
     /// Time it waited because its group was out of quota.
     pub throttled_ns: Nanos,
@@ -87,7 +89,7 @@ pub struct GroupReport {
     pub quota_usec: Option<u64>,
     /// Period in µs.
     pub period_usec: u64,
-    /// cpu.stat: CPU time of its tasks and those below.
+    /// cpu.stat: CPU time that tasks spent in it and below, wherever they were at the end.
     pub usage_usec: u64,
     /// The same in ns.
     pub cpu_ns: Nanos,
@@ -103,6 +105,8 @@ pub struct GroupReport {
     pub nr_bursts: u64,
     /// cpu.stat: runtime taken from burst.
     pub burst_usec: u64,
+    /// cpu.pressure; none unless it was watched.
+    pub pressure: Option<PressureReport>,
 }
 
 /// One CPU.
@@ -200,25 +204,25 @@ fn policy_name(policy: Policy) -> &'static str {
 
 /// `part` in millionths of `whole`, rounded down; 0 of nothing.
 fn ppm(part: Nanos, whole: u128) -> u64 {
-    (u128::from(part) * 1_000_000).checked_div(whole).unwrap_or(0) as u64
+    (u128::from(part) * 1_000_000)
+        .checked_div(whole)
+        .unwrap_or(0) as u64
 }
 
 impl Simulation {
     /// What was measured so far; call [`finish`](Simulation::finish) first.
     pub fn report(&self, interrupted: bool) -> Report {
         let whole = u128::from(self.now) * self.sched.nr_cpus() as u128;
-        let mut group_ns = vec![0; self.sched.groups.len()];
-        let mut tasks = Vec::new();
-        for &id in self.task_ids.iter().filter(|id| id.is_some()) {
-            let run = &self.tasks[id.idx()];
-            let mut group = self.sched.tasks[id].group;
-            while group.is_some() {
-                group_ns[group.idx()] += run.cpu_ns;
-                group = self.sched.groups[group].parent;
-            }
-            tasks.push(self.task_report(id, run, whole));
-        }
-        let groups = self.sched.groups.ids().filter(|&g| !self.sched.groups[g].dead);
+        let usage = self.group_usage_below();
+        let started = self.task_ids.iter().filter(|id| id.is_some());
+        let tasks = started
+            .map(|&id| self.task_report(id, &self.tasks[id.idx()], whole))
+            .collect();
+        let groups = self
+            .sched
+            .groups
+            .ids()
+            .filter(|&g| !self.sched.groups[g].dead);
         Report {
             version: REPORT_VERSION,
             kernel: self.sched.profile.release.name().to_string(),
@@ -227,8 +231,15 @@ impl Simulation {
             duration_ns: self.now,
             interrupted,
             tasks,
-            groups: groups.map(|g| self.group_report(g, group_ns[g.idx()], whole)).collect(),
-            cpus: self.sched.rqs.ids().map(|cpu| self.cpu_report(cpu)).collect(),
+            groups: groups
+                .map(|g| self.group_report(g, usage[g.idx()].cpu_ns, whole))
+                .collect(),
+            cpus: self
+                .sched
+                .rqs
+                .ids()
+                .map(|cpu| self.cpu_report(cpu))
+                .collect(),
             search: self.search_report(),
             totals: RunTotals {
                 wakeups: self.totals.wakeups,
@@ -242,12 +253,27 @@ impl Simulation {
         }
     }
 
+    /// CPU time spent in each group and below, `[nr_groups]`.
+    pub(crate) fn group_usage_below(&self) -> Vec<GroupUsage> {
+        let mut usage = self.group_usage.clone();
+        // Groups are made after their parents: from the last to the first, each is complete when it is added.
+        for group in (1..usage.len()).rev() {
+            let below = usage[group];
+            let parent = &mut usage[self.sched.groups[GroupId(group as u32)].parent.idx()];
+            parent.cpu_ns += below.cpu_ns;
+            parent.system_ns += below.system_ns;
+        }
+        usage
+    }
+
     fn task_report(&self, id: TaskId, run: &TaskRun, whole: u128) -> TaskReport {
         let t = &self.sched.tasks[id];
         let program = run.program as usize;
         TaskReport {
             name: self.runtime.name(program),
-            spec: self.workload.tasks[self.runtime.spec(program).idx()].name.clone(),
+            spec: self.workload.tasks[self.runtime.spec(program).idx()]
+                .name
+                .clone(),
             group: self.group_paths[t.group.idx()].clone(),
             policy: policy_name(t.policy),
             nice: t.nice(),
@@ -282,6 +308,7 @@ impl Simulation {
             throttled_usec: b.throttled_time / 1000,
             nr_bursts: b.nr_burst,
             burst_usec: b.burst_time / 1000,
+            pressure: self.pressure(id),
         }
     }
 

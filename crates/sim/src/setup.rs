@@ -3,7 +3,7 @@
 use crate::cpu::Cpu;
 use crate::event::Event;
 use crate::locks::Locks;
-use crate::measure::Totals;
+use crate::measure::{GroupUsage, Totals};
 use crate::power::PowerMeter;
 use crate::simulation::{Config, Simulation};
 use crate::task_run::TaskRun;
@@ -33,7 +33,8 @@ impl std::error::Error for SetupError {}
 
 /// Refuses CPUs the machine does not have.
 fn check_cpus(workload: &Workload, nr_cpus: usize) -> Result<(), SetupError> {
-    let check = |who: String, cpus: &[u32]| match cpus.iter().find(|&&cpu| cpu as usize >= nr_cpus) {
+    let check = |who: String, cpus: &[u32]| match cpus.iter().find(|&&cpu| cpu as usize >= nr_cpus)
+    {
         Some(cpu) => Err(SetupError {
             what: format!(
                 "{who} asks for CPU {cpu}, but the machine has CPUs 0 to {}: choose a larger --machine or other CPUs",
@@ -43,7 +44,10 @@ fn check_cpus(workload: &Workload, nr_cpus: usize) -> Result<(), SetupError> {
         None => Ok(()),
     };
     for group in &workload.groups {
-        check(format!("group {}", group.path), group.cpus.as_deref().unwrap_or(&[]))?;
+        check(
+            format!("group {}", group.path),
+            group.cpus.as_deref().unwrap_or(&[]),
+        )?;
     }
     for task in &workload.tasks {
         for attrs in std::iter::once(&task.attrs).chain(task.phases.iter().map(|p| &p.attrs)) {
@@ -61,13 +65,20 @@ impl Simulation {
     /// # Errors
     /// If the workload names CPUs the machine does not have.
     pub fn new(config: Config, workload: Workload) -> Result<Simulation, SetupError> {
-        let Config { machine, profile, duration, seed } = config;
+        let Config {
+            machine,
+            profile,
+            duration,
+            seed,
+        } = config;
         let nr_cpus = machine.nr_cpus();
         check_cpus(&workload, nr_cpus)?;
         let kernel_preemptible = profile.preempt == Preempt::Full;
         let mut sched = Sched::new(profile, machine.topology.clone());
         sched.seed(seed);
-        sched.set_balance_cost(fairwind_sched::balance::BalanceCost { per_cpu_ns: machine.costs.search_ns.llc });
+        sched.set_balance_cost(fairwind_sched::balance::BalanceCost {
+            per_cpu_ns: machine.costs.search_ns.llc,
+        });
         let runtime = Runtime::new(&workload);
         let end = match (duration, runtime.end_ns()) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -83,11 +94,15 @@ impl Simulation {
         let nr_idle_states = machine.costs.idle.states().len();
         let smt_slows = machine.costs.smt_speed_per_1024.iter().any(|&s| s != 1024);
         let mut simulation = Simulation {
-            cpus: (0..nr_cpus as u32).map(|cpu| Cpu::new(TaskId(cpu), nr_idle_states)).collect(),
+            cpus: (0..nr_cpus as u32)
+                .map(|cpu| Cpu::new(TaskId(cpu), nr_idle_states))
+                .collect(),
             tasks: Vec::new(),
             task_ids: vec![TaskId::NONE; runtime.nr_tasks()],
             group_ids: Vec::new(),
             group_paths: vec!["/".to_string()],
+            group_usage: vec![GroupUsage::default()],
+            pressure: None,
             period_generations: vec![0],
             group_timer_cpus: vec![CpuId(0)],
             core_busy: vec![0; nr_cores],
@@ -128,7 +143,9 @@ impl Simulation {
         simulation.carry_out_effects(CpuId(0));
         let starts: Vec<(usize, u64)> = simulation.runtime.start().collect();
         for (task, time) in starts {
-            simulation.queue.push(time, Event::Start { task: task as u32 });
+            simulation
+                .queue
+                .push(time, Event::Start { task: task as u32 });
         }
         Ok(simulation)
     }
@@ -155,6 +172,10 @@ impl Simulation {
     pub(crate) fn make_group(&mut self, parent: GroupId, path: &str) -> GroupId {
         let group = self.sched.create_group(parent, self.now);
         self.group_paths.push(path.to_string());
+        self.group_usage.push(GroupUsage::default());
+        if let Some(pressure) = &mut self.pressure {
+            pressure.add_group(parent, self.now);
+        }
         self.period_generations.push(0);
         self.group_timer_cpus.push(CpuId(0));
         group
@@ -163,8 +184,11 @@ impl Simulation {
     fn set_group(&mut self, group: GroupId, spec: &GroupSpec) {
         const CHECKED: &str = "group settings were checked when read";
         if let Some(weight) = spec.weight {
-            let shares = weight.shares(|nice| u64::from(SCHED_PRIO_TO_WEIGHT[(nice + 20) as usize]));
-            self.sched.set_shares(group, shares, self.now).expect(CHECKED);
+            let shares =
+                weight.shares(|nice| u64::from(SCHED_PRIO_TO_WEIGHT[(nice + 20) as usize]));
+            self.sched
+                .set_shares(group, shares, self.now)
+                .expect(CHECKED);
         }
         if let Some(limit) = spec.bandwidth {
             let limit = BandwidthLimit {
@@ -172,13 +196,18 @@ impl Simulation {
                 period: limit.period_us * 1000,
                 burst: limit.burst_us * 1000,
             };
-            self.sched.set_bandwidth(group, limit, self.now).expect(CHECKED);
+            self.sched
+                .set_bandwidth(group, limit, self.now)
+                .expect(CHECKED);
         }
         if spec.idle == Some(true) {
             self.sched.set_idle(group, true, self.now).expect(CHECKED);
         }
         let clamps = &mut self.sched.groups[group].uclamp;
-        *clamps = [spec.uclamp_min.unwrap_or(clamps[0]), spec.uclamp_max.unwrap_or(clamps[1])];
+        *clamps = [
+            spec.uclamp_min.unwrap_or(clamps[0]),
+            spec.uclamp_max.unwrap_or(clamps[1]),
+        ];
     }
 
     /// A task of the workload starts, as if a thread on CPU 0 had created it.

@@ -3,9 +3,10 @@
 use crate::cpu::Cpu;
 use crate::event::Event;
 use crate::locks::Locks;
-use crate::measure::Totals;
+use crate::measure::{GroupUsage, Totals};
 use crate::monitor::{Monitor, Violation};
 use crate::power::PowerMeter;
+use crate::psi::Pressure;
 use crate::task_run::TaskRun;
 use crate::tracing::Tracer;
 use crate::warmth::Warmth;
@@ -55,6 +56,10 @@ pub struct Simulation {
     pub(crate) group_ids: Vec<GroupId>,
     /// Path of each group of the scheduler.
     pub(crate) group_paths: Vec<String>,
+    /// CPU time spent in each group of the scheduler, those below not counted.
+    pub(crate) group_usage: Vec<GroupUsage>,
+    /// Pressure, if it is watched.
+    pub(crate) pressure: Option<Box<Pressure>>,
     pub(crate) period_generations: Vec<u32>,
     /// The CPU on which each group's timers were last armed.
     pub(crate) group_timer_cpus: Vec<CpuId>,
@@ -112,7 +117,9 @@ impl Simulation {
             if time > until || self.is_over() {
                 break;
             }
-            let Some((time, event)) = self.queue.pop() else { break };
+            let Some((time, event)) = self.queue.pop() else {
+                break;
+            };
             self.now = time;
             self.handle(event);
             if let Some(tracer) = &mut self.tracer {
@@ -126,7 +133,11 @@ impl Simulation {
             return Outcome::Finished;
         }
         self.now = self.now.max(until);
-        if self.end == Some(self.now) { Outcome::Finished } else { Outcome::TimeReached }
+        if self.end == Some(self.now) {
+            Outcome::Finished
+        } else {
+            Outcome::TimeReached
+        }
     }
 
     /// Runs to the end.
@@ -134,7 +145,10 @@ impl Simulation {
     /// # Panics
     /// If the run has no end: no duration was given and a task loops forever.
     pub fn run(&mut self) {
-        assert!(self.end.is_some() || self.workload_ends(), "the run has no end");
+        assert!(
+            self.end.is_some() || self.workload_ends(),
+            "the run has no end"
+        );
         while self.run_until(Nanos::MAX) != Outcome::Finished {}
     }
 
@@ -142,7 +156,11 @@ impl Simulation {
     pub fn workload_ends(&self) -> bool {
         use fairwind_workload::Loops;
         self.workload.tasks.iter().all(|task| {
-            task.loops != Loops::Forever && task.phases.iter().all(|phase| phase.loops != Loops::Forever)
+            task.loops != Loops::Forever
+                && task
+                    .phases
+                    .iter()
+                    .all(|phase| phase.loops != Loops::Forever)
         })
     }
 
@@ -173,7 +191,8 @@ impl Simulation {
         }
     }
 
-    fn watch(&mut self) {
+    /// Lets the monitors look at the state.
+    pub(crate) fn watch(&mut self) {
         let mut monitors = std::mem::take(&mut self.monitors);
         for monitor in &mut monitors {
             if let Err(violation) = monitor.check(self) {

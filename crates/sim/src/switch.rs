@@ -21,7 +21,11 @@ impl Simulation {
             self.totals.switches += 1;
             self.account(cpu);
             self.leave(cpu, &switch);
-            self.arrive(cpu, switch.next);
+            let before_it_runs = self.cpus[cpu.idx()].debt + debt;
+            self.arrive(cpu, switch.next, before_it_runs);
+            if let Some(pressure) = &mut self.pressure {
+                pressure.switch(&self.sched, switch.prev, switch.next, self.now);
+            }
             if let Some(tracer) = &mut self.tracer {
                 tracer.switch(self.now, cpu, &self.sched, &switch);
             }
@@ -42,6 +46,7 @@ impl Simulation {
             c.busy_ns += elapsed;
             let ran = c.running;
             self.tasks[ran.idx()].cpu_ns += elapsed;
+            self.group_usage[self.sched.tasks[ran].group.idx()].cpu_ns += elapsed;
         }
     }
 
@@ -61,7 +66,8 @@ impl Simulation {
         }
     }
 
-    fn arrive(&mut self, cpu: CpuId, next: TaskId) {
+    /// `delay`: kernel time the CPU spends before the task's own first instruction, which ends its wakeup latency.
+    fn arrive(&mut self, cpu: CpuId, next: TaskId, delay: u64) {
         self.cpus[cpu.idx()].running = next;
         if next == self.sched.rqs[cpu].idle {
             return;
@@ -69,9 +75,10 @@ impl Simulation {
         self.end_wait(next);
         let run = &mut self.tasks[next.idx()];
         if let Some(woken_at) = run.woken_at.take() {
-            run.record_latency(self.now - woken_at);
+            run.record_latency(self.now + delay - woken_at);
             if run.program != u32::MAX {
-                self.runtime.woke(run.program as usize, woken_at, self.now);
+                self.runtime
+                    .woke(run.program as usize, woken_at, self.now + delay);
             }
         }
         if run.working_set > 0 {
@@ -82,7 +89,8 @@ impl Simulation {
         if !self.cpus[cpu.idx()].tick_queued {
             self.cpus[cpu.idx()].tick_queued = true;
             let tick = self.sched.tick_nsec();
-            self.queue.push((self.now / tick + 1) * tick, Event::Tick { cpu });
+            self.queue
+                .push((self.now / tick + 1) * tick, Event::Tick { cpu });
         }
     }
 
@@ -90,7 +98,11 @@ impl Simulation {
     fn throttled_so_far(&self, task: TaskId) -> u64 {
         let cfs_rq = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
         let cfs = &self.sched.cfs_rqs[cfs_rq];
-        let open = if cfs.throttled_clock_self != 0 { self.now.saturating_sub(cfs.throttled_clock_self) } else { 0 };
+        let open = if cfs.throttled_clock_self != 0 {
+            self.now.saturating_sub(cfs.throttled_clock_self)
+        } else {
+            0
+        };
         cfs.throttled_clock_self_time + open
     }
 

@@ -73,6 +73,6 @@ impl TaskRun {
         let histogram = self.latency.get_or_insert_with(|| {
             Box::new(Histogram::new_with_bounds(1, 1 << 40, 2).expect("valid bounds"))
         });
-        histogram.saturating_record(latency.max(1));
+        histogram.saturating_record(latency);
     }
 }

@@ -2,13 +2,18 @@
 
 use fairwind_sched::{CpuId, Effect, GroupId, Nanos, Sched, Switch, TaskId, TaskState};
 use fairwind_trace::{
-    CounterInfo, CounterScope, CounterUnit, Event, EventKind, GroupInfo, SWAPPER, TaskInfo, TaskState as TraceState,
-    TraceSink,
+    CounterInfo, CounterScope, CounterUnit, Event, EventKind, GroupInfo, SWAPPER, TaskInfo,
+    TaskState as TraceState, TraceSink,
 };
 use std::io;
 
 /// Thread ids of the workload's tasks begin here; those below are kernel threads.
 const FIRST_PID: u32 = 1000;
+
+/// The thread id of a task of the workload.
+pub(crate) fn pid_of(task: TaskId, nr_cpus: u32) -> u32 {
+    FIRST_PID + task.0 - 2 * nr_cpus
+}
 
 /// Writes events to one or more traces.
 pub(crate) struct Tracer {
@@ -22,7 +27,12 @@ pub(crate) struct Tracer {
 impl Tracer {
     pub(crate) fn new(sinks: Vec<Box<dyn TraceSink>>, groups: &[String], sched: &Sched) -> Self {
         let nr_cpus = sched.nr_cpus() as u32;
-        let mut tracer = Tracer { sinks, nr_cpus, running: vec![SWAPPER; nr_cpus as usize], failed: None };
+        let mut tracer = Tracer {
+            sinks,
+            nr_cpus,
+            running: vec![SWAPPER; nr_cpus as usize],
+            failed: None,
+        };
         for (idx, path) in groups.iter().enumerate().skip(1) {
             let info = GroupInfo { path: path.clone() };
             tracer.each(|sink| sink.group(idx as u32, &info));
@@ -34,7 +44,12 @@ impl Tracer {
                 scope: CounterScope::Cpu(cpu),
             };
             tracer.each(|sink| sink.counter(cpu, &info));
-            let stop = TaskInfo { pid: 10 + cpu, tgid: 10 + cpu, comm: format!("migration/{cpu}"), group: 0 };
+            let stop = TaskInfo {
+                pid: 10 + cpu,
+                tgid: 10 + cpu,
+                comm: format!("migration/{cpu}"),
+                group: 0,
+            };
             tracer.each(|sink| sink.task(sched.rqs[CpuId(cpu)].stop.0, &stop));
         }
         for idx in 1..groups.len() as u32 {
@@ -67,7 +82,11 @@ impl Tracer {
 
     fn id(&self, task: TaskId) -> u32 {
         // Idle tasks are the first nr_cpus.
-        if task.0 < self.nr_cpus { SWAPPER } else { task.0 }
+        if task.0 < self.nr_cpus {
+            SWAPPER
+        } else {
+            task.0
+        }
     }
 
     fn emit(&mut self, now: Nanos, cpu: CpuId, sched: &Sched, kind: EventKind) {
@@ -77,19 +96,50 @@ impl Tracer {
     }
 
     /// A task comes into being.
-    pub(crate) fn task(&mut self, now: Nanos, cpu: CpuId, sched: &Sched, task: TaskId, parent: TaskId, name: &str) {
-        let pid = FIRST_PID + task.0 - 2 * self.nr_cpus;
-        let info = TaskInfo { pid, tgid: pid, comm: name.to_string(), group: sched.tasks[task].group.0 };
+    pub(crate) fn task(
+        &mut self,
+        now: Nanos,
+        cpu: CpuId,
+        sched: &Sched,
+        task: TaskId,
+        parent: TaskId,
+        name: &str,
+    ) {
+        let pid = pid_of(task, self.nr_cpus);
+        let info = TaskInfo {
+            pid,
+            tgid: pid,
+            comm: name.to_string(),
+            group: sched.tasks[task].group.0,
+        };
         self.each(|sink| sink.task(task.0, &info));
         if parent.is_some() {
-            let kind = EventKind::SchedProcessFork { parent: parent.0, child: task.0 };
+            let kind = EventKind::SchedProcessFork {
+                parent: parent.0,
+                child: task.0,
+            };
             self.emit(now, cpu, sched, kind);
         }
     }
 
     /// A task joins a group.
-    pub(crate) fn attach(&mut self, now: Nanos, cpu: CpuId, sched: &Sched, task: TaskId, group: GroupId) {
-        self.emit(now, cpu, sched, EventKind::CgroupAttachTask { task: task.0, group: group.0 });
+    pub(crate) fn attach(
+        &mut self,
+        now: Nanos,
+        cpu: CpuId,
+        sched: &Sched,
+        task: TaskId,
+        group: GroupId,
+    ) {
+        self.emit(
+            now,
+            cpu,
+            sched,
+            EventKind::CgroupAttachTask {
+                task: task.0,
+                group: group.0,
+            },
+        );
     }
 
     /// A context switch; the scheduler has done it already.
@@ -112,7 +162,15 @@ impl Tracer {
         self.each(|sink| sink.event(&event));
         self.running[cpu.idx()] = self.id(switch.next);
         let value = i64::from(sched.rqs[cpu].nr_running);
-        self.emit(now, cpu, sched, EventKind::Counter { counter: cpu.0, value });
+        self.emit(
+            now,
+            cpu,
+            sched,
+            EventKind::Counter {
+                counter: cpu.0,
+                value,
+            },
+        );
     }
 
     /// The timer interrupt.
@@ -128,7 +186,15 @@ impl Tracer {
 
     /// A task ends.
     pub(crate) fn exit(&mut self, now: Nanos, cpu: CpuId, sched: &Sched, task: TaskId) {
-        self.emit(now, cpu, sched, EventKind::SchedProcessExit { task: task.0, prio: sched.tasks[task].prio });
+        self.emit(
+            now,
+            cpu,
+            sched,
+            EventKind::SchedProcessExit {
+                task: task.0,
+                prio: sched.tasks[task].prio,
+            },
+        );
     }
 
     /// Something the scheduler told.
@@ -140,21 +206,41 @@ impl Tracer {
         let kind = match effect {
             Effect::Waking { task } => {
                 let (task, prio, target_cpu) = about(task);
-                EventKind::SchedWaking { task, prio, target_cpu }
+                EventKind::SchedWaking {
+                    task,
+                    prio,
+                    target_cpu,
+                }
             }
             Effect::Wakeup { task } => {
                 let (task, prio, target_cpu) = about(task);
-                EventKind::SchedWakeup { task, prio, target_cpu }
+                EventKind::SchedWakeup {
+                    task,
+                    prio,
+                    target_cpu,
+                }
             }
             Effect::WakeupNew { task } => {
                 let (task, prio, target_cpu) = about(task);
-                EventKind::SchedWakeupNew { task, prio, target_cpu }
+                EventKind::SchedWakeupNew {
+                    task,
+                    prio,
+                    target_cpu,
+                }
             }
             Effect::Migrate { task, orig, dest } => {
                 let prio = sched.tasks[task].prio;
-                EventKind::SchedMigrateTask { task: task.0, prio, orig_cpu: orig.0, dest_cpu: dest.0 }
+                EventKind::SchedMigrateTask {
+                    task: task.0,
+                    prio,
+                    orig_cpu: orig.0,
+                    dest_cpu: dest.0,
+                }
             }
-            Effect::StatRuntime { task, runtime } => EventKind::SchedStatRuntime { task: task.0, runtime },
+            Effect::StatRuntime { task, runtime } => EventKind::SchedStatRuntime {
+                task: task.0,
+                runtime,
+            },
             Effect::Throttle { cfs_rq } => {
                 let cfs = &sched.cfs_rqs[cfs_rq];
                 EventKind::CfsThrottle {
@@ -165,7 +251,11 @@ impl Tracer {
             }
             Effect::Unthrottle { cfs_rq, waited } => {
                 let cfs = &sched.cfs_rqs[cfs_rq];
-                EventKind::CfsUnthrottle { group: cfs.tg.0, target_cpu: cfs.cpu.0, throttled_ns: waited }
+                EventKind::CfsUnthrottle {
+                    group: cfs.tg.0,
+                    target_cpu: cfs.cpu.0,
+                    throttled_ns: waited,
+                }
             }
             Effect::StartPeriodTimer { group, .. } => EventKind::Counter {
                 counter: self.nr_cpus + group.0,

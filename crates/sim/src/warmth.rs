@@ -37,12 +37,22 @@ impl Warmth {
     /// The counts at a CPU.
     pub(crate) fn mark(&self, machine: &Machine, cpu: CpuId) -> Mark {
         let place = &machine.topology.cpus[cpu.idx()];
-        Mark { core: self.core[place.core as usize], llc: self.llc[place.llc as usize] }
+        Mark {
+            core: self.core[place.core as usize],
+            llc: self.llc[place.llc as usize],
+        }
     }
 
     /// A task with a working set comes to `cpu`; it left `last` (none: never ran) when the counts there were `then`.
     /// How long it stalls for what it has to bring.
-    pub(crate) fn arrive(&mut self, machine: &Machine, cpu: CpuId, last: CpuId, then: Mark, bytes: u64) -> Nanos {
+    pub(crate) fn arrive(
+        &mut self,
+        machine: &Machine,
+        cpu: CpuId,
+        last: CpuId,
+        then: Mark,
+        bytes: u64,
+    ) -> Nanos {
         let place = &machine.topology.cpus[cpu.idx()];
         let caches = &machine.caches;
         let (stall, brought_core, brought_llc) = if let Some(last) = last.get() {
@@ -57,7 +67,11 @@ impl Warmth {
             let (core, llc) = lost(caches, bytes, since, distance);
             (stall, core, llc)
         } else {
-            let cold = Footprint { l1d_bytes: u64::MAX, l2_bytes: u64::MAX, llc_bytes: u64::MAX };
+            let cold = Footprint {
+                l1d_bytes: u64::MAX,
+                l2_bytes: u64::MAX,
+                llc_bytes: u64::MAX,
+            };
             let stall = machine.refill_ns(WorkingSet::of(bytes), cold, Distance::SameCpu);
             (stall, bytes, bytes)
         };

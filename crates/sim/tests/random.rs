@@ -1,0 +1,121 @@
+//! Random machines, kernels, workloads and changes, watched by every monitor.
+//!
+//! Model. A case is made of one number. A failing one is named in the message; `FAIRWIND_CASE=theme:number` runs it alone,
+//!        with `FAIRWIND_TRACE=FILE.txt` it also writes a trace; `FAIRWIND_CASES=n` runs n cases of each theme instead of the
+//!        usual number.
+
+#[path = "random/case.rs"]
+mod case;
+#[path = "random/change.rs"]
+mod change;
+#[path = "random/draw.rs"]
+mod draw;
+#[path = "random/workload.rs"]
+mod workload;
+
+use case::{Case, Theme};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs a case; a panic of the code under test counts as a failure like any other.
+fn outcome(theme: Theme, seed: u64) -> Result<u64, String> {
+    let run = catch_unwind(AssertUnwindSafe(|| Case::new(theme, seed).run()));
+    run.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        Err(text
+            .or(panic.downcast_ref::<&str>().copied())
+            .unwrap_or("a panic")
+            .to_string())
+    })
+}
+
+fn check(theme: Theme, usual: u64) {
+    if std::env::var_os("FAIRWIND_CASE").is_some() {
+        return;
+    }
+    let count = std::env::var("FAIRWIND_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(usual);
+    let mut failed = Vec::new();
+    let mut switches = 0;
+    for seed in 0..count {
+        match outcome(theme, seed) {
+            Ok(more) => switches += more,
+            Err(what) => failed.push((seed, what)),
+        }
+    }
+    let list: Vec<String> = failed
+        .iter()
+        .take(20)
+        .map(|(seed, what)| format!("  {theme:?}:{seed}  {what}"))
+        .collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {count} cases failed:\n{}\nreplay one: FAIRWIND_CASE={theme:?}:{} cargo test -p fairwind-sim --test random replay",
+        failed.len(),
+        list.join("\n"),
+        failed[0].0
+    );
+    assert!(switches > count, "the cases do something");
+}
+
+#[test]
+fn small() {
+    check(Theme::Small, 1500);
+}
+
+#[test]
+fn limits() {
+    check(Theme::Limits, 800);
+}
+
+#[test]
+fn hotplug() {
+    check(Theme::Hotplug, 800);
+}
+
+#[test]
+fn large() {
+    check(Theme::Large, 100);
+}
+
+#[test]
+fn long() {
+    check(Theme::Long, 40);
+}
+
+/// The case of FAIRWIND_CASE, with all that it is made of.
+#[test]
+fn replay() {
+    let Ok(name) = std::env::var("FAIRWIND_CASE") else {
+        return;
+    };
+    let (theme, seed) = name.split_once(':').expect("theme:number");
+    let all = [
+        Theme::Small,
+        Theme::Limits,
+        Theme::Hotplug,
+        Theme::Large,
+        Theme::Long,
+    ];
+    let theme = *all
+        .iter()
+        .find(|t| format!("{t:?}") == theme)
+        .expect("a theme");
+    let seed = seed.parse().expect("a number");
+    let case = Case::new(theme, seed);
+    let outcome = match std::env::var_os("FAIRWIND_TRACE") {
+        Some(path) => case.run_traced(path.as_ref()),
+        None => case.run(),
+    };
+    assert!(
+        outcome.is_ok(),
+        "{outcome:?}\nmachine {} (free: {})\n{:?}\nduration {} ns\nchanges {:#?}\n{}",
+        case.machine,
+        case.free,
+        case.profile,
+        case.duration,
+        case.changes,
+        case.workload
+    );
+}
