@@ -24,7 +24,11 @@ pub struct EventQueue<E> {
 impl<E: Copy> EventQueue<E> {
     /// No events, at time 0.
     pub const fn new() -> Self {
-        EventQueue { heap: Vec::new(), sequence: 0, now: 0 }
+        EventQueue {
+            heap: Vec::new(),
+            sequence: 0,
+            now: 0,
+        }
     }
 
     /// Time of the event last popped.
@@ -48,7 +52,11 @@ impl<E: Copy> EventQueue<E> {
     /// If the time has passed.
     #[inline]
     pub fn push(&mut self, time: u64, event: E) {
-        assert!(time >= self.now, "event at {time}, but it is {} already", self.now);
+        assert!(
+            time >= self.now,
+            "event at {time}, but it is {} already",
+            self.now
+        );
         let key = (u128::from(time) << 64) | u128::from(self.sequence);
         self.sequence += 1;
         let mut hole = self.heap.len();
@@ -131,12 +139,19 @@ mod tests {
         let mut model: Vec<(u64, u64)> = Vec::new();
         let mut state = 1u64;
         for sequence in 0..20_000u64 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let time = queue.now() + (state >> 33) % 50;
             queue.push(time, sequence);
             model.push((time, sequence));
             if state >> 60 < 9 {
-                let least = model.iter().enumerate().min_by_key(|(_, e)| **e).map(|(i, _)| i).unwrap();
+                let least = model
+                    .iter()
+                    .enumerate()
+                    .min_by_key(|(_, e)| **e)
+                    .map(|(i, _)| i)
+                    .unwrap();
                 assert_eq!(queue.pop(), Some(model.swap_remove(least)));
             }
         }

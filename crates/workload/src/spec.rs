@@ -75,13 +75,6 @@ pub struct Workload {
     pub warnings: Vec<Warning>,
 }
 
-impl Workload {
-    /// Threads that exist from the start; forks come on top.
-    pub fn nr_threads(&self) -> usize {
-        self.tasks.iter().map(|task| task.instances as usize).sum()
-    }
-}
-
 /// Scheduling policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
@@ -164,13 +157,6 @@ pub struct TaskSpec {
     pub phases: Vec<Phase>,
     /// Timers that each of its threads has for itself.
     pub unique_timers: Vec<TimerSpec>,
-}
-
-impl TaskSpec {
-    /// Only forks make threads of it.
-    pub fn is_template(&self) -> bool {
-        self.instances == 0
-    }
 }
 
 /// A sequence of events with attributes of its own.

@@ -1,0 +1,54 @@
+# Build, show, test and check Fairwind. `make` builds; `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+# rustup's folder is not on the path of every non-interactive shell.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+VENV := $(TARGET)/test-tools
+
+.PHONY: all demo test test-tools lint help
+
+all: ## Build the command: target/release/fairwind
+	$(CARGO) build --release --package fairwind
+
+demo: all ## Run an example: a container throttled though it is below its limit
+	$(TARGET)/release/fairwind run examples/throttled.json
+
+test: test-tools ## Install what the tests need, and run all tests
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(CARGO) test --workspace
+
+lint: ## Clippy without warnings, and the format
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) fmt --all --check
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+# The tests read traces back with trace-cmd and with Perfetto's own message classes for Python.
+PERFETTO := import google.protobuf, perfetto.protos.perfetto.trace.perfetto_trace_pb2
+as_root = $(if $(filter 0,$(shell id -u)),,sudo )
+
+test-tools:
+	@missing=
+	command -v trace-cmd >/dev/null || missing+=" trace-cmd"
+	if ! PATH="$(abspath $(VENV))/bin:$$PATH" python3 -c '$(PERFETTO)' 2>/dev/null; then
+		command -v python3 >/dev/null || missing+=" python3"
+		python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=" python3-venv"
+		perfetto=missing
+	fi
+	if [[ -n $$missing ]]; then
+		echo "installing:$$missing"
+		$(as_root)env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+		$(as_root)env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing
+	fi
+	if [[ -n $${perfetto-} ]]; then
+		echo "installing Perfetto's Python package into $(VENV)"
+		python3 -m venv "$(VENV)"
+		"$(VENV)/bin/python3" -m pip install --quiet --disable-pip-version-check protobuf perfetto
+	fi
+
+.ONESHELL:

@@ -1,0 +1,137 @@
+//! `fairwind run`: a workload on a machine under a kernel, and what it measured.
+//!
+//! Model.       Everything a user can get wrong is looked at before the run begins; then traces are
+//!              opened, the simulation is driven to its end or to Ctrl-C, traces are completed, and
+//!              the results are printed.
+//! Invariants.  A run that is refused leaves nothing behind. One that is interrupted prints what it
+//!              measured and completes its traces.
+
+mod csv;
+mod drive;
+mod input;
+mod interrupt;
+mod json;
+mod kernel_files;
+mod progress;
+mod results;
+mod table;
+
+use crate::args::{CostSet, CsvTable, Format, RunArgs};
+use crate::error::Error;
+use crate::{output, profile};
+use drive::Ending;
+use fairwind_machine::{Costs, Machine};
+use fairwind_sim::{Config, Simulation};
+use fairwind_trace::{Header, TraceSink};
+use results::Results;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Exit code after Ctrl-C, as shells have it: 128 + SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Carries out `fairwind run`.
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
+    let mut machine = Machine::load(&args.machine)?;
+    let nr_cpus = machine.nr_cpus();
+    let mut choice = profile::choose(args.kernel, nr_cpus, &args.features, &args.settings)?;
+    if args.costs == CostSet::None {
+        machine = machine.with_costs(Costs::none());
+        choice.settings.push("costs=none".to_string());
+    }
+    for note in &machine.notes {
+        output::note(&format!("machine {}: {note}", machine.name));
+    }
+    let workload = input::read(&args.workloads)?;
+    let warnings = workload.warnings.iter().map(ToString::to_string);
+    for warning in choice
+        .warnings
+        .into_iter()
+        .chain(idle_options(args))
+        .chain(warnings)
+    {
+        output::warning(&warning);
+    }
+
+    let header = Header {
+        nr_cpus: nr_cpus as u32,
+        kernel: args.kernel.name().to_string(),
+        machine: machine.name.clone(),
+        hz: choice.profile.hz,
+    };
+    let (description, places) = (machine.description.clone(), machine.topology.cpus.clone());
+    let config = Config {
+        machine,
+        profile: choice.profile,
+        duration: args.duration,
+        seed: args.seed,
+    };
+    let mut simulation = Simulation::new(config, workload)?;
+    let kernel_files = args.kernel_files.as_deref();
+    let kernel_files = kernel_files.map(kernel_files::Folder::create).transpose()?;
+    if kernel_files.is_some() {
+        simulation.watch_pressure();
+    }
+    interrupt::watch()?;
+    let sinks = open_traces(&args.traces, &header)?;
+    if !sinks.is_empty() {
+        simulation.trace_to(sinks);
+    }
+    let ending = drive::drive(&mut simulation);
+    simulation
+        .finish()
+        .map_err(|error| Error::failed(format!("cannot write the trace: {error}")))?;
+    if let Some(folder) = kernel_files {
+        folder.finish(&simulation.kernel_files())?;
+    }
+
+    let results = Results {
+        report: simulation.report(ending == Ending::Interrupted),
+        settings: choice.settings,
+        specs: simulation.spec_reports(),
+        group_tasks: simulation.group_task_reports(),
+        release: args.kernel,
+        description,
+        places,
+    };
+    match args.format {
+        Format::Table => output::print(&table::render(&results, args.all))?,
+        Format::Json => output::print_raw(json::render(&results)?.as_bytes())?,
+        Format::Csv => {
+            let table = args.csv_table.unwrap_or(CsvTable::Tasks);
+            output::print_raw(&csv::render(&results, table)?)?;
+        }
+    }
+    match ending {
+        Ending::Interrupted => {
+            output::note("interrupted: this is what was measured until then");
+            Ok(ExitCode::from(INTERRUPTED))
+        }
+        Ending::Over => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Options that were given and do nothing.
+fn idle_options(args: &RunArgs) -> Vec<String> {
+    let mut idle = Vec::new();
+    if args.csv_table.is_some() && args.format != Format::Csv {
+        idle.push("--csv-table has no effect without --format csv".to_string());
+    }
+    if args.all && args.format != Format::Table {
+        idle.push("--all has no effect: JSON and CSV list everything".to_string());
+    }
+    idle
+}
+
+/// Opens the trace files. They get their names when the run is over; dropped before, they vanish.
+fn open_traces(paths: &[PathBuf], header: &Header) -> Result<Vec<Box<dyn TraceSink>>, Error> {
+    let mut sinks = Vec::new();
+    for (idx, path) in paths.iter().enumerate() {
+        if paths[..idx].contains(path) {
+            let what = format!("--trace {}: given twice", path.display());
+            return Err(Error::input(what).hint("each trace needs a file of its own"));
+        }
+        sinks.push(fairwind_trace::create(path, header)?);
+    }
+    Ok(sinks)
+}

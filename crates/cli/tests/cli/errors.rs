@@ -1,0 +1,162 @@
+//! What is refused: a message that says where and how to mend it, exit code 2, nothing written.
+
+use crate::command::Folder;
+
+const GOOD: &str = r#"{ "tasks": { "a": { "run": 1000, "sleep": 1000 } } }"#;
+
+/// Checks the code, that nothing was written, and what the message says.
+#[track_caller]
+fn refused(folder: &Folder, args: &str, says: &[&str]) {
+    let before = folder.names();
+    let outcome = folder.run(args);
+    assert_eq!(outcome.code, Some(2), "{args}: {}", outcome.stderr);
+    assert_eq!(outcome.stdout, "", "{args}");
+    assert!(
+        outcome.stderr.starts_with("error: "),
+        "{args}: {}",
+        outcome.stderr
+    );
+    for says in says {
+        assert!(
+            outcome.stderr.contains(says),
+            "{args}: no '{says}' in {}",
+            outcome.stderr
+        );
+    }
+    assert_eq!(folder.names(), before, "{args}");
+}
+
+#[test]
+fn workloads_that_cannot_be_read() {
+    let folder = Folder::with("errors_workload", GOOD);
+    folder.write(
+        "key.json",
+        "{ \"tasks\": { \"a\": {\n  \"run\": 1, \"polcy\": \"SCHED_RR\" } } }",
+    );
+    folder.write("json.json", "{ \"tasks\": {\n    \"a\": { \"run\": 1 ");
+    folder.write(
+        "latin.json",
+        b"{ \"tasks\": {\n  \"caf\xe9\": { \"run\": 1 } } }",
+    );
+    folder.write(
+        "cpu.json",
+        r#"{ "tasks": { "z": { "cpus": [99], "run": 1 } } }"#,
+    );
+    refused(
+        &folder,
+        "run key.json",
+        &["key.json:2:13: ", "\"polcy\"", "did you mean \"policy\"?"],
+    );
+    refused(&folder, "run json.json", &["json.json:2:", "expected"]);
+    refused(
+        &folder,
+        "run latin.json",
+        &["latin.json:2:7: found byte 0xe9", "UTF-8"],
+    );
+    refused(&folder, "run cpu.json key.json", &["key.json:2:13: "]);
+    refused(&folder, "run w.json w.json", &["w.json:1:14: ", "\"a\""]);
+    refused(
+        &folder,
+        "run missing.json",
+        &["missing.json: cannot read", "hint: "],
+    );
+    refused(&folder, "run .", &["hint: name the files"]);
+    refused(&folder, "run - -", &["only once"]);
+    refused(&folder, "run cpu.json", &["CPU 99", "0 to 15", "--machine"]);
+}
+
+#[test]
+fn machines_and_kernels_that_do_not_exist() {
+    let folder = Folder::with("errors_machine", GOOD);
+    folder.write("bad.toml", "name = \"x\"\nnodes = 3\n");
+    refused(
+        &folder,
+        "run w.json -m desktp-8",
+        &["'desktp-8'", "did you mean 'desktop-8'?"],
+    );
+    refused(&folder, "run w.json -m 2x0x1", &["at least 1"]);
+    refused(&folder, "run w.json -m bad.toml", &["bad.toml:"]);
+    refused(&folder, "machine show nothing", &["fairwind machine list"]);
+    refused(&folder, "run w.json -k 5.10", &["'5.10'", "6.1, 6.12"]);
+    refused(&folder, "kernel 5.10", &["'5.10'", "6.1, 6.12"]);
+}
+
+#[test]
+fn features_and_tunables_that_do_not_exist() {
+    let folder = Folder::with("errors_features", GOOD);
+    refused(
+        &folder,
+        "run w.json -f RUN_TO_PARTIY",
+        &["did you mean RUN_TO_PARITY?", "SIS_UTIL"],
+    );
+    refused(
+        &folder,
+        "run w.json -f NO_sis_util",
+        &["did you mean NO_SIS_UTIL?"],
+    );
+    refused(
+        &folder,
+        "run w.json -f START_DEBIT",
+        &["6.12 has no such feature, 6.1 has"],
+    );
+    refused(&folder, "run w.json -f WA_BIAS,NO_", &["unknown feature"]);
+    refused(
+        &folder,
+        "run w.json --set base_slice=3ms",
+        &["did you mean base_slice_ns?", "hz"],
+    );
+    refused(
+        &folder,
+        "run w.json --set base_slice_ns",
+        &["TUNABLE=VALUE"],
+    );
+    refused(
+        &folder,
+        "run w.json --set base_slice_ns=1ns",
+        &["100000 to 1000000000 ns"],
+    );
+    refused(
+        &folder,
+        "run w.json --set base_slice_ns=soon",
+        &["a time such as 3ms"],
+    );
+    refused(&folder, "run w.json --set hz=0", &["24 to 1200"]);
+    refused(
+        &folder,
+        "run w.json --set preempt=lazy",
+        &["none, voluntary or full"],
+    );
+}
+
+#[test]
+fn values_that_make_no_sense() {
+    let folder = Folder::with("errors_values", GOOD);
+    refused(
+        &folder,
+        "run w.json -d 10",
+        &["the unit is missing", "500ms"],
+    );
+    refused(&folder, "run w.json -d 0s", &["no time"]);
+    refused(&folder, "run w.json --seed -1", &[]);
+    refused(&folder, "run w.json --format xml", &["table, json, csv"]);
+    refused(&folder, "run", &["WORKLOAD"]);
+    refused(&folder, "run w.json --fast", &["--fast"]);
+    refused(&folder, "kernl 6.12", &["'kernel'"]);
+}
+
+#[test]
+fn traces_that_cannot_be_written() {
+    let folder = Folder::with("errors_traces", GOOD);
+    refused(
+        &folder,
+        "run w.json -t x.foo",
+        &[".pftrace", ".dat", ".txt"],
+    );
+    refused(
+        &folder,
+        "run w.json -t no/x.txt",
+        &["make the folder first"],
+    );
+    refused(&folder, "run w.json -t x.txt -t x.txt", &["given twice"]);
+    refused(&folder, "run w.json -t x.txt -t y.foo", &[".pftrace"]);
+}

@@ -1,0 +1,13 @@
+//! The command as its users see it: arguments in; output, messages, files and exit code out.
+
+mod command;
+mod errors;
+mod examples;
+mod forms;
+mod generated;
+mod interrupt;
+mod kernel_files;
+mod listings;
+mod options;
+mod tables;
+mod traces;

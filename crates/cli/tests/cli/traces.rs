@@ -1,0 +1,73 @@
+//! `--trace`.
+
+use crate::command::Folder;
+use std::fs;
+use std::process::Command;
+
+const WORKLOAD: &str = r#"{
+    "cgroups": { "/limited": { "cpu.max": "10000 100000" } },
+    "tasks": {
+        "a": { "instance": 3, "run": 700, "sleep": 1300 },
+        "hog": { "taskgroup": "/limited", "run": 50000 } } }"#;
+
+#[test]
+fn three_formats_are_written_in_one_run_and_hold_the_same_switches() {
+    let folder = Folder::with("traces", WORKLOAD);
+    let args = "run w.json -m 1x2x1 -d 300ms -t t.txt -t t.dat -t t.pftrace";
+    let text = folder.run(args).clean();
+    assert_eq!(folder.names(), ["t.dat", "t.pftrace", "t.txt", "w.json"]);
+
+    let ftrace = fs::read_to_string(folder.0.join("t.txt")).unwrap();
+    let switches = ftrace.matches(" sched_switch: ").count();
+    let told = text
+        .lines()
+        .find_map(|line| line.strip_prefix("switches"))
+        .unwrap();
+    assert_eq!(switches.to_string(), told.trim());
+    assert!(ftrace.contains("comm=a-0") && ftrace.contains("next_comm=hog-3"));
+
+    let report = Command::new("trace-cmd")
+        .args(["report", "t.dat"])
+        .current_dir(&folder.0)
+        .output()
+        .expect("this test needs trace-cmd: apt-get install trace-cmd");
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert_eq!(report.matches(" sched_switch: ").count(), switches);
+
+    // A Perfetto trace is a sequence of packets: tag 0x0a, length as a varint, content.
+    let bytes = fs::read(folder.0.join("t.pftrace")).unwrap();
+    let (mut at, mut packets) = (0, 0);
+    while at < bytes.len() {
+        assert_eq!(bytes[at], 0x0a, "at {at}");
+        let (mut length, mut shift) = (0, 0);
+        loop {
+            at += 1;
+            length |= usize::from(bytes[at] & 0x7f) << shift;
+            shift += 7;
+            if bytes[at] < 0x80 {
+                break;
+            }
+        }
+        at += 1 + length;
+        packets += 1;
+    }
+    assert_eq!(at, bytes.len());
+    assert!(packets > 2);
+}
+
+#[test]
+fn tracing_changes_nothing_and_two_runs_write_the_same_bytes() {
+    let folder = Folder::with("traces_equal", WORKLOAD);
+    let run = |more: &str| {
+        folder
+            .run(&format!(
+                "run w.json -m 1x2x1 -d 300ms --format json {more}"
+            ))
+            .clean()
+    };
+    let plain = run("");
+    assert_eq!(plain, run("-t one.txt"));
+    assert_eq!(plain, run("-t two.txt"));
+    let bytes = |name: &str| fs::read(folder.0.join(name)).unwrap();
+    assert!(bytes("one.txt") == bytes("two.txt"));
+}
