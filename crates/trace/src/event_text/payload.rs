@@ -34,8 +34,8 @@ fn find_key(text: &str, key: &str, from: usize) -> Option<(usize, usize)> {
         let equals = from + memchr::memchr(b'=', bytes.get(from..)?)?;
         let start = equals.checked_sub(key.len());
         if let Some(start) = start
-            && &bytes[start..equals] == key.as_bytes()
             && (start == 0 || bytes[start - 1] == b' ')
+            && &bytes[start..equals] == key.as_bytes()
         {
             return Some((start, equals + 1));
         }
@@ -93,10 +93,9 @@ fn by_keys(
             _ => find_key(text, &next.printed, value_at),
         });
         let end = next.map_or(text.len(), |(key_at, _)| key_at);
-        let value = text[value_at..end]
-            .trim_end()
-            .trim_end_matches("==>")
-            .trim_end();
+        let value = text[value_at..end].trim_ascii_end();
+        // Between the two tasks of a switch.
+        let value = value.strip_suffix("==>").map_or(value, str::trim_ascii_end);
         put(record, start, key, value)?;
         present = next;
     }

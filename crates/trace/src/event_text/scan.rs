@@ -28,9 +28,9 @@ pub(crate) fn stamp(line: &str) -> Option<Stamp<'_>> {
         if !after.starts_with(' ') {
             continue;
         }
-        let head = line[..colon].trim_end();
+        let head = line[..colon].trim_ascii_end();
         let (before, word) = match head.rsplit_once([' ', '\t']) {
-            Some((before, word)) => (before.trim_end(), word),
+            Some((before, word)) => (before.trim_ascii_end(), word),
             None => continue,
         };
         // The kernel marks long delays with a letter before the colon.
@@ -40,7 +40,7 @@ pub(crate) fn stamp(line: &str) -> Option<Stamp<'_>> {
                 before,
                 ts,
                 is_time,
-                after: after.trim_start(),
+                after: after.trim_ascii_start(),
             });
         }
     }

@@ -22,6 +22,9 @@ const MAX_CPUS: u32 = 1 << 16;
 /// for a later line may have one that the first had not.
 const MAX_NAMES: usize = 32;
 
+/// How many events are looked through before the map is asked.
+const FIRST_MET: usize = 24;
+
 /// The numbers of events in records of two bytes.
 const MAX_EVENTS: usize = 1 << 16;
 
@@ -187,6 +190,11 @@ impl TextTrace {
 
     /// The place of an event among those that have been met.
     fn find_or_meet(&mut self, system: &str, name: &str, text: &str) -> usize {
+        // Few are common, and names of the same length are fewer still.
+        let mut first = self.met.iter().take(FIRST_MET);
+        if let Some(at) = first.position(|met| met.is(system, name)) {
+            return at;
+        }
         if let Some(&at) = self.places.get(system).and_then(|names| names.get(name)) {
             return at;
         }

@@ -169,7 +169,7 @@ fn event(line: &str) -> Option<(Columns<'_>, bool, &str, &str)> {
         flags,
         preempt_count,
     };
-    Some((columns, stamp.is_time, name, text.trim_start()))
+    Some((columns, stamp.is_time, name, text.trim_ascii_start()))
 }
 
 /// The digits of `[000]`.
@@ -181,7 +181,7 @@ fn bracketed(word: &str) -> Option<&str> {
 
 /// Reads `comm-pid` or `comm-pid (tgid)`.
 fn task_columns(text: &str) -> Option<(&str, i32, Option<i32>)> {
-    let mut text = text.trim();
+    let mut text = text.trim_ascii();
     let mut tgid = None;
     if let Some((task, inside)) = text
         .strip_suffix(')')

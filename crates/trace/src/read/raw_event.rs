@@ -170,8 +170,9 @@ impl<'a> RawEvent<'a> {
 /// The number that the first word of a text spells: decimal with or without a sign, or hexadecimal
 /// after `0x`.
 pub(crate) fn spelled(text: &[u8]) -> Option<i64> {
-    let text = std::str::from_utf8(text).ok()?;
-    let text = text.split_whitespace().next()?;
+    let text = text.trim_ascii_start();
+    let end = text.iter().position(u8::is_ascii_whitespace);
+    let text = std::str::from_utf8(&text[..end.unwrap_or(text.len())]).ok()?;
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().map(u64::cast_signed);
     }
