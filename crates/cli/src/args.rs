@@ -1,5 +1,6 @@
 //! The command line: one declaration for parsing, help, completions and man pages.
 
+use crate::check::{CheckFormat, Requirement, requirement};
 use crate::duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -53,6 +54,8 @@ Colours are used on a terminal only, and not if NO_COLOR is set.";
 pub(crate) enum Command {
     /// Run a workload and print what each task, group and CPU got
     Run(RunArgs),
+    /// Hold a recorded kernel's decisions against ours
+    Check(CheckArgs),
     /// List machines, or show one
     Machine(MachineArgs),
     /// Show a kernel's features and tunables
@@ -183,6 +186,58 @@ Exit codes:
   1    the system failed: output or trace could not be written
   2    the command, a file or a value is wrong; nothing was written
   130  Ctrl-C ended the run; what was measured until then was printed";
+
+/// Hold a recorded kernel's decisions against ours, one by one.
+///
+/// Walks a recording of a real kernel with our scheduler beside it. Wherever the kernel decided, ours
+/// is asked the same question with the same history; then it follows the kernel. Printed per measure:
+/// how often both agree, and what chance, first come first served and the least virtual runtime would
+/// have scored on the same decisions.
+#[derive(Args, Debug)]
+#[command(after_long_help = CHECK_HELP)]
+pub(crate) struct CheckArgs {
+    /// Recording: a folder with a trace and the kernel's own files, or a trace alone
+    #[arg(value_name = "RECORDING", value_hint = ValueHint::AnyPath)]
+    pub(crate) recording: PathBuf,
+
+    /// Kernel that ours behaves like, if not the one the recording tells
+    #[arg(short, long, value_name = "K", value_parser = release_parser())]
+    pub(crate) kernel: Option<Release>,
+
+    /// Machine, if not the one the recording tells; as of 'fairwind run'
+    #[arg(short, long, value_name = "M", value_hint = ValueHint::Other)]
+    pub(crate) machine: Option<String>,
+
+    /// Also print the first N disagreements, each with both sides and its cause
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub(crate) explain: usize,
+
+    /// Form of the result
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = CheckFormat::Table)]
+    pub(crate) format: CheckFormat,
+
+    /// Fail if a measure agrees on less: pick=99.9
+    #[arg(short, long, value_name = "MEASURE=PERCENT", value_parser = requirement)]
+    pub(crate) require: Vec<Requirement>,
+}
+
+const CHECK_HELP: &str = "\
+Measures:
+  state       virtual runtime and deadline where the recording shows them, to the nanosecond
+  pick        the next task, of two or more that could run
+  preemption  whether a wakeup or a tick asked for a reschedule
+  placement   the CPU of a wakeup or a new task
+  balance     tasks moved between queues; what only one side moves counts against
+
+Causes of disagreements, each decided by a test on the trace:
+  ours          nothing in the trace excuses it
+  race          another CPU recorded a change while the decision was taken
+  not recorded  it depends on a fact that the recording lacks, which is named
+
+Exit codes:
+  0  the recording was read
+  1  a --require was not met
+  2  the recording or an option is wrong";
 
 /// `fairwind machine`.
 #[derive(Args, Debug)]

@@ -6,6 +6,7 @@
 //! Not here.    Scheduling, machines, workloads, measuring and trace formats: the other crates.
 
 mod args;
+mod check;
 mod duration;
 mod error;
 mod generate;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Machine(args) => machine::machine(&args.command),
         Command::Kernel(args) => kernel::kernel(&args),
         Command::Completions(args) => generate::completions(args.shell),

@@ -5,9 +5,10 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "",
     "run",
+    "check",
     "machine",
     "machine list",
     "machine show",

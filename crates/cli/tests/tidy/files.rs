@@ -15,7 +15,7 @@ const LARGE_FILES: [(&str, &str, &str); 2] = [
     ("Cargo.lock", "", "made by cargo"),
     (
         "recordings/",
-        "/trace.dat",
+        "/trace.txt.xz",
         "what a real kernel did, which the scheduler is held against",
     ),
 ];

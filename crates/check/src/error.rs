@@ -1,0 +1,70 @@
+//! Why a recording cannot be checked.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a recording cannot be checked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file of the recording cannot be read.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        problem: std::io::Error,
+    },
+    /// The trace is none that can be read.
+    Trace(fairwind_trace::Error),
+    /// A line of a file is not what stands there in a recording.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is expected, and how to mend it.
+        expected: String,
+    },
+    /// The recording lacks a fact without which nothing can be decided.
+    Missing {
+        /// The fact.
+        fact: &'static str,
+        /// How to supply it.
+        hint: &'static str,
+    },
+    /// The trace lacks events without which nothing can be decided.
+    NoEvents {
+        /// What to record.
+        event: &'static str,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { path, problem } => write!(f, "cannot read {}: {problem}", path.display()),
+            Error::Trace(problem) => problem.fmt(f),
+            Error::Line {
+                path,
+                line,
+                expected,
+            } => {
+                write!(f, "{}:{line}: {expected}", path.display())
+            }
+            Error::Missing { fact, hint } => {
+                write!(f, "the recording does not tell the {fact}: {hint}")
+            }
+            Error::NoEvents { event } => {
+                write!(f, "the trace has no {event} events: record with -e {event}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<fairwind_trace::Error> for Error {
+    fn from(problem: fairwind_trace::Error) -> Self {
+        Error::Trace(problem)
+    }
+}

@@ -1,0 +1,199 @@
+//! The scheduler's own account before the recording: the debug file, version 0.11.
+//!
+//! Units.   The file prints ns as ms with six decimals.
+//! Source.  kernel/sched/debug.c @ 6.1, 6.12.
+
+use super::ClockFacts;
+use fairwind_sched::Release;
+
+/// A task before the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskFacts {
+    /// Thread id.
+    pub pid: i32,
+    /// Its CPU.
+    pub cpu: u32,
+    /// Its name.
+    pub comm: String,
+    /// Virtual runtime, ns.
+    pub vruntime: u64,
+    /// Deadline, ns; 0 on 6.1.
+    pub deadline: u64,
+    /// Priority, 120 for nice 0.
+    pub prio: i32,
+}
+
+/// A fair queue before the recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueFacts {
+    /// Its CPU.
+    pub cpu: u32,
+    /// Its group.
+    pub path: String,
+    /// `zero_vruntime` (6.12) or `min_vruntime` (6.1), ns.
+    pub min_vruntime: u64,
+    /// Averages, as the kernel shows them.
+    pub load_avg: u64,
+    /// Averages, as the kernel shows them.
+    pub runnable_avg: u64,
+    /// Averages, as the kernel shows them.
+    pub util_avg: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    pub(super) clock: Option<ClockFacts>,
+    pub(super) tasks: Vec<TaskFacts>,
+    pub(super) queues: Vec<QueueFacts>,
+}
+
+/// Reads what is told; lines of other forms belong to parts that are not needed.
+pub(super) fn read(release: Release, text: &str) -> Before {
+    let mut before = Before::default();
+    let mut cpu = 0;
+    let mut jiffies = None;
+    let mut sched_clock = None;
+    let mut in_queue = false;
+    for line in text.lines() {
+        let value = || line.rsplit(':').next().map(str::trim);
+        if line.starts_with("jiffies") {
+            jiffies = value().and_then(|value| value.parse().ok());
+        } else if line.starts_with("sched_clk") {
+            sched_clock = value().and_then(nanos);
+        } else if let Some(rest) = line.strip_prefix("cpu#") {
+            cpu = rest
+                .split(',')
+                .next()
+                .and_then(|cpu| cpu.parse().ok())
+                .unwrap_or(cpu);
+        } else if let Some((_, path)) = line
+            .strip_prefix("cfs_rq[")
+            .and_then(|rest| rest.split_once("]:"))
+        {
+            in_queue = true;
+            before.queues.push(QueueFacts {
+                cpu,
+                path: path.to_owned(),
+                ..Default::default()
+            });
+        } else if line.trim().is_empty() || line.contains("_rq[") {
+            in_queue = false;
+        } else if in_queue && let Some(queue) = before.queues.last_mut() {
+            queue_line(queue, line);
+        } else if line.starts_with([' ', '>'])
+            && let Some(task) = task_line(release, cpu, line)
+        {
+            before.tasks.push(task);
+        }
+    }
+    before.clock = jiffies
+        .zip(sched_clock)
+        .map(|(jiffies, sched_clock)| ClockFacts {
+            jiffies,
+            sched_clock,
+        });
+    before
+}
+
+fn queue_line(queue: &mut QueueFacts, line: &str) {
+    let Some((key, value)) = line.split_once(':') else {
+        return;
+    };
+    let value = value.trim();
+    let number = || value.parse().unwrap_or(0);
+    match key.trim() {
+        ".zero_vruntime" | ".min_vruntime" => queue.min_vruntime = nanos(value).unwrap_or(0),
+        ".load_avg" => queue.load_avg = number(),
+        ".runnable_avg" => queue.runnable_avg = number(),
+        ".util_avg" => queue.util_avg = number(),
+        _ => {}
+    }
+}
+
+/// 6.12: `S comm pid vruntime E|N deadline slice sum switches prio …`; 6.1:
+/// `S comm pid vruntime switches prio …`.
+fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
+    // The mark of the running task may touch the state.
+    let line = line.trim_start_matches([' ', '>']);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if words.first()?.len() != 1 {
+        return None;
+    }
+    // Names may have blanks: the columns are found from the first number that is a time.
+    let at = (3..words.len()).find(|&at| nanos(words[at]).is_some())?;
+    let (deadline, prio) = match release {
+        Release::V6_1 => (0, at + 2),
+        Release::V6_12 => (nanos(words.get(at + 2)?)?, at + 6),
+    };
+    Some(TaskFacts {
+        pid: words[at - 1].parse().ok()?,
+        cpu,
+        comm: words[1..at - 1].join(" "),
+        vruntime: nanos(words[at])?,
+        deadline,
+        prio: words.get(prio)?.parse().ok()?,
+    })
+}
+
+/// ms with six decimals as ns; below zero it wraps, as the kernel's numbers do.
+fn nanos(text: &str) -> Option<u64> {
+    let digits = text.trim_start_matches('-');
+    let (ms, rest) = digits.split_once('.')?;
+    if rest.len() != 6 {
+        return None;
+    }
+    let ns = ms.parse::<u64>().ok()?.checked_mul(1_000_000)? + rest.parse::<u64>().ok()?;
+    Some(if text.starts_with('-') {
+        ns.wrapping_neg()
+    } else {
+        ns
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_and_queues_of_6_12() {
+        let text = "sched_clk  : 4789.471467\njiffies : 4294893421\n\ncpu#1, 2249.999 MHz\n\n\
+            cfs_rq[1]:/a\n  .zero_vruntime : -0.000002\n  .load_avg : 1644\n\nrt_rq[1]:\n\n\
+            \x20S            task   PID       vruntime   eligible    deadline\n\
+            \x20I     kworker/0:0H    9      2580.787683   E        2580.980429           0.700000 \
+            51.804205        81     100         0.000000\n\
+            >R             my cat   161      2877.336266   N        2877.959635           0.700000 \
+            8.633254         3     120         2.046876\n";
+        let before = read(Release::V6_12, text);
+        let clock = before.clock.unwrap();
+        assert_eq!(
+            (clock.jiffies, clock.sched_clock),
+            (4_294_893_421, 4_789_471_467)
+        );
+        assert_eq!(before.queues.len(), 1);
+        let queue = &before.queues[0];
+        assert_eq!((queue.cpu, queue.path.as_str()), (1, "/a"));
+        assert_eq!(
+            (queue.min_vruntime, queue.load_avg),
+            (2_u64.wrapping_neg(), 1644)
+        );
+        let [worker, cat] = &before.tasks[..] else {
+            panic!("two tasks: {:?}", before.tasks)
+        };
+        assert_eq!((worker.pid, worker.prio, worker.cpu), (9, 100, 1));
+        assert_eq!((cat.comm.as_str(), cat.pid), ("my cat", 161));
+        assert_eq!((cat.vruntime, cat.deadline), (2_877_336_266, 2_877_959_635));
+    }
+
+    #[test]
+    fn tasks_of_6_1() {
+        let text =
+            "cpu#0\n S            init     1      2868.828633       521     120  46.287184\n";
+        let before = read(Release::V6_1, text);
+        let task = &before.tasks[0];
+        assert_eq!(
+            (task.pid, task.vruntime, task.prio),
+            (1, 2_868_828_633, 120)
+        );
+        assert!(before.clock.is_none());
+    }
+}

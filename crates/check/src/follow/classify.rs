@@ -1,0 +1,111 @@
+//! Why the sides differ: tests on the trace and on what was known, never a tolerance.
+
+use super::Follower;
+use crate::judge::Class;
+use crate::record::What;
+use fairwind_sched::task::TaskState;
+use fairwind_sched::{CpuId, TaskId};
+
+/// Two tasks whose states decide.
+#[derive(Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) a: TaskId,
+    pub(super) b: TaskId,
+}
+
+/// A task whose virtual runtime the recording has not shown yet.
+pub(super) const EARLIER_STATE: Class = Class::NotRecorded("state from before the recording");
+
+impl Follower<'_> {
+    /// For a choice between tasks of a queue: both states must have been shown, and no other CPU may
+    /// have changed the queue since this CPU's last record.
+    pub(super) fn class_of_pair(&self, cpu: u32, pair: Pair) -> Class {
+        for task in [pair.a, pair.b] {
+            let se = self.sched.tasks[task].se;
+            if self.unsure.contains(&task) || !self.seen.contains(&se) {
+                return EARLIER_STATE;
+            }
+        }
+        let start = self.records[..self.at]
+            .iter()
+            .rposition(|r| r.cpu == cpu)
+            .unwrap_or(0);
+        if self.others_changed(cpu, start, Some(cpu)) {
+            Class::Race
+        } else {
+            Class::Ours
+        }
+    }
+
+    /// Did other CPUs record a change between a record and the current one: of `target`'s queue, or of
+    /// any if there is none?
+    pub(super) fn others_changed(&self, cpu: u32, since: usize, target: Option<u32>) -> bool {
+        self.records[since..self.at]
+            .iter()
+            .filter(|r| r.cpu != cpu)
+            .any(|r| {
+                let to = match r.what {
+                    What::Switch { .. } => r.cpu,
+                    What::Wakeup { target, .. } | What::WakeupNew { target, .. } => target,
+                    What::Migrate { dest, .. } => dest,
+                    _ => return false,
+                };
+                target.is_none_or(|target| target == to)
+            })
+    }
+
+    /// Did the task run only on some of the CPUs, in all of the recording, and never on `cpu`?
+    pub(super) fn never_on(&self, pid: i32, cpu: u32) -> bool {
+        !self.records.iter().any(|r| match &r.what {
+            What::Switch { next, .. } => r.cpu == cpu && next.pid == pid,
+            _ => false,
+        })
+    }
+
+    /// Fair tasks that could run on a CPU, the running one included.
+    pub(super) fn candidates(&self, cpu: CpuId) -> Vec<TaskId> {
+        let mut candidates = Vec::new();
+        let mut next = self.sched.rqs[cpu].cfs_tasks_first;
+        while next.is_some() {
+            let task = &self.sched.tasks[next];
+            let se = &self.sched.ses[task.se];
+            let blocked = task.state != TaskState::Running && next == self.sched.rqs[cpu].curr;
+            if !se.sched_delayed && !blocked && !self.is_throttled(next) {
+                candidates.push(next);
+            }
+            next = task.cfs_tasks_next;
+        }
+        candidates
+    }
+
+    fn is_throttled(&self, task: TaskId) -> bool {
+        let cfs_rq = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
+        self.sched.cfs_rqs[cfs_rq].throttle_count != 0
+    }
+
+    /// Who has the least virtual runtime of a CPU's candidates, `without` one.
+    pub(super) fn least_vruntime(&self, cpu: CpuId, without: Option<TaskId>) -> Option<TaskId> {
+        let vruntime = |task: &TaskId| self.sched.ses[self.sched.tasks[*task].se].vruntime;
+        self.candidates(cpu)
+            .into_iter()
+            .filter(|task| Some(*task) != without)
+            .min_by(|a, b| (vruntime(a).wrapping_sub(vruntime(b)) as i64).cmp(&0))
+    }
+
+    /// Who waits longest of a CPU's candidates; one that runs does not wait.
+    pub(super) fn longest_waiting(&self, cpu: CpuId) -> Option<TaskId> {
+        let curr = self.sched.rqs[cpu].curr;
+        let since = |task: &TaskId| (*task == curr, self.sched.tasks[*task].last_queued);
+        self.candidates(cpu).into_iter().min_by_key(since)
+    }
+
+    /// A task with the state that decides.
+    pub(super) fn describe(&self, task: TaskId) -> String {
+        let se = &self.sched.ses[self.sched.tasks[task].se];
+        let name = self.name(task);
+        format!(
+            "{name} (vruntime {} deadline {} weight {})",
+            se.vruntime, se.deadline, se.load.weight
+        )
+    }
+}

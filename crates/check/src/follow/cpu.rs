@@ -1,0 +1,49 @@
+//! What a CPU has recorded of a call that is not over yet.
+
+use crate::record::EntityProbe;
+use fairwind_sched::TaskId;
+use std::collections::BTreeMap;
+
+/// A move that balancing recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Move {
+    pub(super) task: TaskId,
+    pub(super) orig: u32,
+    pub(super) dest: u32,
+}
+
+/// A charge as `sched_stat_runtime` tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Charge {
+    pub(super) task: TaskId,
+    pub(super) runtime: u64,
+    /// After the charge.
+    pub(super) vruntime: u64,
+}
+
+/// What a CPU has recorded of a call that is not over yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CpuContext {
+    /// Its own clock, updated by a call that no record has named yet.
+    pub(super) pending_clock: Option<u64>,
+    /// The task it is waking, between `sched_waking` and `sched_wakeup`.
+    pub(super) waking: Option<i32>,
+    /// Clocks that it updated on queues while holding their lock.
+    pub(super) clocks: BTreeMap<u32, u64>,
+    /// Moves out of `schedule()`.
+    pub(super) moves: Vec<Move>,
+    /// Moves out of interrupts.
+    pub(super) irq_moves: Vec<Move>,
+    /// The clock of the tick after which the softirq balances.
+    pub(super) balance_clock: Option<u64>,
+    /// A pass of the kernel has told when its domains were balanced.
+    pub(super) balance_known: bool,
+    pub(super) set_next: Vec<EntityProbe>,
+    pub(super) put_prev: Vec<EntityProbe>,
+    /// Entities placed, with their weight.
+    pub(super) placed: Vec<(u64, u64)>,
+    /// Charges whose virtual runtime `sched_stat_runtime` told.
+    pub(super) charges: Vec<Charge>,
+    /// Whether its last record found a reschedule asked for.
+    pub(super) last_resched: bool,
+}

@@ -1,0 +1,164 @@
+//! Walks a recording with a scheduler beside it: at each decision of the kernel ours is asked the same
+//! question, judged, and then made to do what the kernel did.
+//!
+//! Model.       Each record is read on the CPU that wrote it. What one call of the scheduler wrote (a
+//!              clock update, a choice, a state) comes as several records; they are gathered in that
+//!              CPU's [`CpuContext`] until the record that ends the call.
+//! Invariants.  After each record our scheduler is in the state that the recording shows, so that one
+//!              disagreement does not cause the next.
+//! Units.       ns of the trace clock, which is that of the run queues.
+//! Deviations.  Interrupts and stolen time that the kernel takes off a task's time are not recorded.
+
+mod attributes;
+mod balance;
+mod classify;
+mod clock;
+mod cpu;
+mod start;
+mod state;
+mod switches;
+mod tasks;
+mod ticks;
+mod wakeups;
+
+use crate::facts::Facts;
+use crate::judge::{Decision, Judge, Measure};
+use crate::record::{Record, What};
+use cpu::CpuContext;
+use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+use tasks::Names;
+use wakeups::PendingWakeup;
+
+/// A scheduler beside a recording.
+pub(crate) struct Follower<'a> {
+    facts: &'a Facts,
+    records: &'a [Record],
+    /// Index of the record being followed.
+    at: usize,
+    sched: Sched,
+    judge: Judge,
+    cpus: Vec<CpuContext>,
+    names: Names,
+    wakeups: BTreeMap<i32, PendingWakeup>,
+    /// Whether a program's last wakeup that tells it had WF_SYNC.
+    syncs: BTreeMap<String, bool>,
+    groups: BTreeMap<String, GroupId>,
+    /// Entities whose state the recording has shown.
+    seen: BTreeSet<SeId>,
+    /// Tasks from before the recording that have not run in it.
+    unsure: BTreeSet<TaskId>,
+}
+
+/// Follows a recording to its end.
+pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
+    let start = records.first().map_or(0, |record| record.ts);
+    let sched = start::scheduler(facts, start);
+    let mut follower = Follower {
+        cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
+        names: Names::new(facts),
+        facts,
+        records,
+        at: 0,
+        sched,
+        judge: Judge::default(),
+        wakeups: BTreeMap::new(),
+        syncs: BTreeMap::new(),
+        groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
+        seen: BTreeSet::new(),
+        unsure: BTreeSet::new(),
+    };
+    for (at, record) in records.iter().enumerate() {
+        if record.cpu as usize >= follower.cpus.len() {
+            follower
+                .judge
+                .mended("events of CPUs that the machine lacks");
+            continue;
+        }
+        follower.at = at;
+        follower.record(record);
+        follower.cpu(record.cpu).last_resched = record.need_resched;
+        follower.sched.effects.clear();
+    }
+    follower.judge
+}
+
+impl Follower<'_> {
+    fn cpu(&mut self, cpu: u32) -> &mut CpuContext {
+        &mut self.cpus[cpu as usize]
+    }
+
+    fn decision(record: &Record, measure: Measure, kind: &'static str) -> Decision {
+        Decision {
+            ts: record.ts,
+            cpu: record.cpu,
+            measure,
+            kind,
+        }
+    }
+
+    fn record(&mut self, r: &Record) {
+        self.end_calls(r);
+        match &r.what {
+            What::Runtime {
+                pid,
+                runtime,
+                vruntime,
+            } => {
+                self.stat_runtime(r, *pid, *runtime, *vruntime);
+            }
+            What::Other => {}
+            What::Waking { pid, comm, prio } => self.waking(r, *pid, comm, *prio),
+            What::Migrate { pid, orig, dest } => self.migrate(r, *pid, *orig, *dest),
+            What::Wakeup { pid, prio, target } => self.wakeup(r, *pid, *prio, *target),
+            What::Fork {
+                parent,
+                child,
+                comm,
+            } => self.fork(r, *parent, *child, comm),
+            What::WakeupNew { pid, prio, target } => self.wakeup_new(r, *pid, *prio, *target),
+            What::Mkdir { path } => self.mkdir(r, path),
+            What::Attach { pid, path } => self.attach(r, *pid, path),
+            What::PlaceEntity { address, weight } => {
+                self.cpu(r.cpu).placed.push((*address, *weight));
+            }
+            What::SetNext(probe) => self.set_next(r, *probe),
+            What::PutPrev(probe) => self.cpu(r.cpu).put_prev.push(*probe),
+            What::Switch {
+                prev,
+                prev_state,
+                next,
+            } => self.switch(r, prev, *prev_state, next),
+        }
+    }
+
+    /// A record of another kind ends what earlier ones of its CPU began: a clock update that nothing
+    /// used was a tick's, and balancing in the softirq is over.
+    fn end_calls(&mut self, r: &Record) {
+        let inside = matches!(
+            r.what,
+            What::Migrate { .. } | What::Runtime { .. } | What::PlaceEntity { .. }
+        );
+        let probe = matches!(r.what, What::SetNext(_) | What::PutPrev(_));
+        if inside || probe {
+            return;
+        }
+        let uses_clock = matches!(
+            r.what,
+            What::Switch { .. }
+                | What::Wakeup { .. }
+                | What::WakeupNew { .. }
+                | What::Fork { .. }
+                | What::Attach { .. }
+        );
+        if self.cpu(r.cpu).waking.is_none() && !uses_clock {
+            self.end_tick(r);
+        }
+        self.end_softirq(r);
+    }
+
+    /// A CPU's clock at a time of the trace, where nothing tells it better: it never goes back.
+    fn clock_at(&self, cpu: CpuId, ts: u64) -> u64 {
+        ts.max(self.sched.rqs[cpu].clock)
+    }
+}

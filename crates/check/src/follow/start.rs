@@ -1,0 +1,55 @@
+//! The scheduler as it stands when the recording begins.
+//!
+//! Model.      The kernel's features, tunables and domains; the root queues' virtual runtimes and
+//!             averages as the debug file showed them a little earlier.
+//! Deviations. Every CPU starts idle, and balancing as if all domains were just balanced: no file
+//!             tells more. Groups appear when a record names them.
+
+use crate::facts::Facts;
+use fairwind_sched::{CpuId, Sched};
+
+/// Jiffies wrap like the kernel's 32-bit count in the debug file.
+const JIFFIES_MASK: u64 = 0xffff_ffff;
+
+/// A scheduler at the start of a recording.
+pub(super) fn scheduler(facts: &Facts, start: u64) -> Sched {
+    let mut sched = Sched::new(facts.profile.clone(), facts.topology.clone());
+    if let Some(clock) = facts.clock {
+        let ticks = clock.sched_clock / sched.tick_nsec();
+        sched.jiffies_base = clock.jiffies.wrapping_sub(ticks) & JIFFIES_MASK;
+    }
+    sched.set_time(start);
+    let jiffies = sched.jiffies;
+    for cpu in sched.rqs.ids() {
+        let rq = &mut sched.rqs[cpu];
+        rq.clock = start;
+        rq.clock_task = start;
+        rq.clock_pelt = start;
+        rq.clock_pelt_idle = start;
+        rq.clock_idle = start;
+        rq.next_balance = jiffies;
+        rq.idle_stamp = start;
+    }
+    for cpu in sched.rqs.ids() {
+        sched.nohz_balance_enter_idle(cpu);
+    }
+    for queue in facts.queues.iter().filter(|queue| queue.path == "/") {
+        if queue.cpu as usize >= sched.nr_cpus() {
+            continue;
+        }
+        let cfs_rq = sched.rqs[CpuId(queue.cpu)].cfs;
+        let cfs = &mut sched.cfs_rqs[cfs_rq];
+        cfs.zero_vruntime = queue.min_vruntime;
+        let avg = &mut cfs.avg;
+        avg.last_update_time = start & !1023;
+        let divider = u64::from(avg.divider());
+        avg.load_avg = queue.load_avg;
+        avg.runnable_avg = queue.runnable_avg;
+        avg.util_avg = queue.util_avg;
+        avg.load_sum = queue.load_avg * divider;
+        avg.runnable_sum = queue.runnable_avg * divider;
+        avg.util_sum = (queue.util_avg * divider) as u32;
+        sched.list_leaf(cfs_rq);
+    }
+    sched
+}

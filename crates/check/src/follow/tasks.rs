@@ -1,0 +1,197 @@
+//! Which of our tasks is which of the recording's.
+//!
+//! Model.      A task is made when it is first named: by a fork, or as one that was there before, with
+//!             what the debug file told of it.
+//! Deviations. Allowed CPUs are not recorded; of kernel threads bound to a CPU the name tells it.
+
+use super::Follower;
+use crate::facts::{Facts, TaskFacts};
+use fairwind_sched::task::{Class, TaskState};
+use fairwind_sched::{CpuId, CpuMask, Policy, SchedAttr, TaskId};
+use std::collections::BTreeMap;
+
+/// Highest priority number of the real-time class, plus one.
+const MAX_RT_PRIO: i32 = 100;
+/// Priority number of nice 0.
+const DEFAULT_PRIO: i32 = 120;
+
+/// Kernel threads of which each CPU has its own, named `NAME/CPU`.
+const PER_CPU_KTHREADS: [&str; 6] = [
+    "kworker",
+    "migration",
+    "ksoftirqd",
+    "cpuhp",
+    "rcuc",
+    "idle_inject",
+];
+
+/// Which of our tasks is which of the recording's.
+#[derive(Debug)]
+pub(super) struct Names {
+    tasks: BTreeMap<i32, TaskId>,
+    names: BTreeMap<TaskId, (i32, String)>,
+    before: BTreeMap<i32, TaskFacts>,
+}
+
+impl Names {
+    pub(super) fn new(facts: &Facts) -> Names {
+        let before = facts
+            .tasks
+            .iter()
+            .map(|task| (task.pid, task.clone()))
+            .collect();
+        Names {
+            tasks: BTreeMap::new(),
+            names: BTreeMap::new(),
+            before,
+        }
+    }
+
+    fn add(&mut self, pid: i32, task: TaskId, comm: &str) {
+        self.tasks.insert(pid, task);
+        self.names.insert(task, (pid, comm.to_owned()));
+    }
+}
+
+/// The CPU that a kernel thread is bound to by its name; unbound workers are `kworker/uN:M`.
+fn bound_cpu(comm: &str) -> Option<CpuId> {
+    let (kind, rest) = comm.split_once('/')?;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    PER_CPU_KTHREADS
+        .contains(&kind)
+        .then(|| digits.parse().ok().map(CpuId))?
+}
+
+impl Follower<'_> {
+    /// The task of a thread id, which is now on `cpu` if nothing tells otherwise.
+    pub(super) fn task(&mut self, pid: i32, comm: &str, cpu: u32, ts: u64) -> TaskId {
+        if pid == 0 {
+            return self.sched.rqs[CpuId(cpu)].idle;
+        }
+        if let Some(&task) = self.names.tasks.get(&pid) {
+            return task;
+        }
+        let before = self.names.before.get(&pid).cloned();
+        let comm = match &before {
+            Some(before) if comm.is_empty() => before.comm.as_str(),
+            _ => comm,
+        };
+        let bound = bound_cpu(comm).filter(|cpu| cpu.idx() < self.sched.nr_cpus());
+        let task = match bound {
+            Some(cpu) if comm.starts_with("migration/") => self.sched.rqs[cpu].stop,
+            _ => self.task_from_before(cpu, bound, before.as_ref(), ts),
+        };
+        self.sched.effects.clear();
+        let comm = comm.to_owned();
+        self.names.add(pid, task, &comm);
+        task
+    }
+
+    fn task_from_before(
+        &mut self,
+        cpu: u32,
+        bound: Option<CpuId>,
+        before: Option<&TaskFacts>,
+        ts: u64,
+    ) -> TaskId {
+        let nr_cpus = self.sched.nr_cpus();
+        let home = before
+            .map_or(cpu, |before| before.cpu)
+            .min(nr_cpus as u32 - 1);
+        let task = self.sched.spawn(CpuId(home), ts);
+        if let Some(cpu) = bound {
+            self.sched.tasks[task].is_per_cpu_kthread = true;
+            // It cannot fail: the task is new and the CPU is there.
+            let _ = self
+                .sched
+                .set_cpus_allowed(task, &CpuMask::of(nr_cpus, [cpu]), ts);
+        }
+        self.sched.tasks[task].state = TaskState::Interruptible;
+        let se = self.sched.tasks[task].se;
+        if let Some(before) = before {
+            self.sched.ses[se].vruntime = before.vruntime;
+            self.sched.ses[se].deadline = before.deadline;
+            self.set_prio(task, before.prio);
+        }
+        // Averages are not told; most tasks from before have slept for long.
+        self.sched.ses[se].avg.load_avg = 0;
+        self.unsure.insert(task);
+        task
+    }
+
+    /// Notes a fork's child.
+    pub(super) fn name_task(&mut self, pid: i32, task: TaskId, comm: &str) {
+        self.names.add(pid, task, comm);
+    }
+
+    /// Brings a task to the priority that a record shows for it.
+    pub(super) fn set_prio(&mut self, task: TaskId, prio: i32) {
+        let t = &self.sched.tasks[task];
+        if !matches!(t.class, Class::Fair | Class::Rt) || t.prio == prio || prio < 0 {
+            return;
+        }
+        let attr = if prio >= MAX_RT_PRIO {
+            let policy = if t.policy.is_fair() {
+                t.policy
+            } else {
+                Policy::Normal
+            };
+            SchedAttr {
+                policy,
+                nice: prio - DEFAULT_PRIO,
+                priority: 0,
+                runtime: 0,
+            }
+        } else {
+            let priority = MAX_RT_PRIO - 1 - prio;
+            SchedAttr {
+                policy: Policy::Fifo,
+                nice: 0,
+                priority,
+                runtime: 0,
+            }
+        };
+        let now = self.sched.rqs[t.cpu].clock;
+        if self.sched.sched_setscheduler(task, attr, now).is_err() {
+            self.judge.mended("priorities that no policy has");
+        }
+        self.sched.effects.clear();
+    }
+
+    /// A task's name and thread id, for explanations.
+    pub(super) fn name(&self, task: TaskId) -> String {
+        match self.names.names.get(&task) {
+            Some((pid, comm)) => format!("{comm}:{pid}"),
+            None => "idle".to_owned(),
+        }
+    }
+
+    /// A task's name; empty for the idle task.
+    pub(super) fn name_only(&self, task: TaskId) -> &str {
+        self.names.names.get(&task).map_or("", |(_, comm)| comm)
+    }
+
+    /// A task's thread id.
+    pub(super) fn pid(&self, task: TaskId) -> Option<i32> {
+        self.names.names.get(&task).map(|(pid, _)| *pid)
+    }
+
+    /// Does it run programs, rather than being a CPU's idle task or stopper?
+    pub(super) fn is_ordinary(&self, task: TaskId) -> bool {
+        matches!(self.sched.tasks[task].class, Class::Fair | Class::Rt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_cpu_of_bound_threads_only() {
+        assert_eq!(bound_cpu("kworker/3:1H"), Some(CpuId(3)));
+        assert_eq!(bound_cpu("ksoftirqd/11"), Some(CpuId(11)));
+        assert_eq!(bound_cpu("kworker/u4:0"), None);
+        assert_eq!(bound_cpu("irq/9-acpi"), None);
+        assert_eq!(bound_cpu("bash"), None);
+    }
+}

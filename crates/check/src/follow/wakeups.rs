@@ -1,0 +1,287 @@
+//! Wakeups and forks: placement is asked when the wakeup begins, preemption when it is complete.
+//!
+//! Model.   `sched_waking` comes before the CPU is chosen, `sched_wakeup` after the task is queued: by
+//!          the waker, or later by the target CPU (TTWU_QUEUE).
+//! Deviations. WF_SYNC is not recorded. A program is taken to wake with it if it did so the last time
+//!          that it made a difference, outside interrupts; where the two answers differ and the
+//!          kernel's is the other one, that is a fact not recorded.
+
+use super::Follower;
+use super::classify::{EARLIER_STATE, Pair};
+use crate::baselines::Baselines;
+use crate::judge::{Class, Measure};
+use crate::record::Record;
+use fairwind_sched::flags::{WF_FROM_IRQ, WF_SYNC};
+use fairwind_sched::replay::FollowedWakeup;
+use fairwind_sched::task::TaskState;
+use fairwind_sched::{CpuId, TaskId};
+
+/// A fork is placed at most this long after its CPU's last clock update.
+const FORK_NS: u64 = 200_000;
+
+const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
+const NOT_ALLOWED: Class = Class::NotRecorded("allowed CPUs");
+
+/// A wakeup that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingWakeup {
+    /// The waker's CPU.
+    by: u32,
+    waker: TaskId,
+    ts: u64,
+    /// Index of its record.
+    at: usize,
+    wake_flags: u32,
+    /// Our choice: as the wakeup seems to be, and with the other value of WF_SYNC.
+    asked: Option<(CpuId, CpuId)>,
+    resched_before: bool,
+    /// The task was running, about to sleep.
+    running: bool,
+}
+
+impl Follower<'_> {
+    pub(super) fn waking(&mut self, r: &Record, pid: i32, comm: &str, prio: i32) {
+        let context = self.cpu(r.cpu);
+        context.clocks.clear();
+        context.placed.clear();
+        let task = self.task(pid, comm, r.cpu, r.ts);
+        let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
+        if !running {
+            self.set_prio(task, prio);
+        }
+        let mut wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
+        let mut asked = None;
+        let queued = self.sched.tasks[task].is_queued();
+        if !running && !queued && self.is_ordinary(task) {
+            if self.sched.tasks[task].nr_cpus_allowed > 1 {
+                let here = CpuId(r.cpu);
+                let now = self.clock_at(here, r.ts);
+                let waker = self.name_only(self.sched.rqs[here].curr);
+                if !r.irq && self.syncs.get(waker) == Some(&true) {
+                    wake_flags |= WF_SYNC;
+                }
+                let other = wake_flags ^ WF_SYNC;
+                asked = Some(
+                    self.sched
+                        .ask_wakeup_cpus(here, task, now, [wake_flags, other]),
+                );
+            } else {
+                self.sched.tasks[task].state = TaskState::Waking;
+            }
+        }
+        let pending = PendingWakeup {
+            by: r.cpu,
+            waker: self.sched.rqs[CpuId(r.cpu)].curr,
+            ts: r.ts,
+            at: self.at,
+            wake_flags,
+            asked,
+            resched_before: r.need_resched,
+            running,
+        };
+        self.wakeups.insert(pid, pending);
+        self.cpu(r.cpu).waking = Some(pid);
+    }
+
+    pub(super) fn wakeup(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
+        let direct = self.cpu(r.cpu).waking == Some(pid);
+        if direct {
+            self.cpu(r.cpu).waking = None;
+        }
+        let Some(wakeup) = self.wakeups.remove(&pid) else {
+            return;
+        };
+        if target as usize >= self.cpus.len() {
+            return;
+        }
+        let task = self.task(pid, "", target, r.ts);
+        let curr_there = self.sched.rqs[self.sched.tasks[task].cpu].curr;
+        if wakeup.running && !(self.sched.is_blocked(task) && curr_there != task) {
+            return;
+        }
+        if let Some(asked) = wakeup.asked {
+            self.judge_placement(r, &wakeup, task, pid, CpuId(target), asked);
+            self.learn_sync(&wakeup, CpuId(target), asked);
+        }
+        self.set_prio(task, prio);
+        let cpu = CpuId(target);
+        let told = if direct {
+            self.cpu(r.cpu).clocks.remove(&target)
+        } else {
+            self.cpu(r.cpu).pending_clock.take()
+        };
+        let clock = told.unwrap_or_else(|| {
+            let begun = if direct { wakeup.ts } else { r.ts };
+            if self.sched.is_idle(cpu) {
+                self.clock_at(cpu, begun)
+            } else {
+                self.sched.rqs[cpu].clock
+            }
+        });
+        let before = self.sched.rqs[cpu].need_resched;
+        let curr = self.sched.rqs[cpu].curr;
+        let followed = FollowedWakeup {
+            this_cpu: CpuId(wakeup.by),
+            cpu,
+            wake_flags: wakeup.wake_flags,
+        };
+        self.sched.follow_wakeup(task, followed, clock);
+        self.compare_vruntimes(r.cpu, r.ts);
+        if target == r.cpu {
+            let flagged = if direct {
+                wakeup.resched_before
+            } else {
+                self.cpu(r.cpu).last_resched
+            };
+            if !flagged && !before && !self.sched.is_idle(cpu) {
+                self.judge_preemption(r, task, curr);
+            }
+            self.sched.rqs[cpu].need_resched = r.need_resched;
+        }
+    }
+
+    fn judge_preemption(&mut self, r: &Record, task: TaskId, curr: TaskId) {
+        if !self.sched.is_fair(curr) || !self.sched.is_fair(task) {
+            return;
+        }
+        let ours = self.sched.rqs[CpuId(r.cpu)].need_resched;
+        let kernel = r.need_resched;
+        let vruntime = |task: TaskId| self.sched.ses[self.sched.tasks[task].se].vruntime;
+        let less = (vruntime(task).wrapping_sub(vruntime(curr)) as i64) < 0;
+        let baselines = Baselines {
+            candidates: 2,
+            fifo: Some(!kernel),
+            least_vruntime: Some(kernel == less),
+        };
+        let class = self.class_of_pair(r.cpu, Pair { a: task, b: curr });
+        let text = format!(
+            "{} wakes beside {}: kernel {kernel}, ours {ours}",
+            self.describe(task),
+            self.describe(curr)
+        );
+        let decision = Self::decision(r, Measure::Preemption, "wakeup");
+        self.judge
+            .judge(decision, kernel == ours, baselines, || (class, text));
+    }
+
+    /// Where WF_SYNC made the difference, the kernel's choice tells whether it was set.
+    fn learn_sync(&mut self, wakeup: &PendingWakeup, kernel: CpuId, (ours, other): (CpuId, CpuId)) {
+        if ours == other || wakeup.wake_flags & WF_FROM_IRQ != 0 {
+            return;
+        }
+        let guess = wakeup.wake_flags & WF_SYNC != 0;
+        let sync = match kernel {
+            cpu if cpu == ours => guess,
+            cpu if cpu == other => !guess,
+            _ => return,
+        };
+        let waker = self.name_only(wakeup.waker).to_owned();
+        self.syncs.insert(waker, sync);
+    }
+
+    fn judge_placement(
+        &mut self,
+        r: &Record,
+        wakeup: &PendingWakeup,
+        task: TaskId,
+        pid: i32,
+        kernel: CpuId,
+        (ours, other): (CpuId, CpuId),
+    ) {
+        let prev = self.sched.tasks[task].cpu;
+        let class = if other == kernel {
+            NOT_SYNC
+        } else if self.never_on(pid, ours.0) {
+            NOT_ALLOWED
+        } else if self.others_changed(wakeup.by, wakeup.at, None) {
+            Class::Race
+        } else if self.unsure.contains(&task) {
+            EARLIER_STATE
+        } else {
+            Class::Ours
+        };
+        let text = format!(
+            "{} from cpu{} woken by cpu{}: kernel cpu{}, ours cpu{} (cpu{} with the other WF_SYNC); \
+             running {:?}",
+            self.name(task),
+            prev.0,
+            wakeup.by,
+            kernel.0,
+            ours.0,
+            other.0,
+            self.sched
+                .rqs
+                .iter()
+                .map(|rq| rq.nr_running)
+                .collect::<Vec<_>>(),
+        );
+        let baselines = Baselines {
+            candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
+            fifo: Some(kernel == prev),
+            least_vruntime: None,
+        };
+        let decision = Self::decision(r, Measure::Placement, "wakeup");
+        self.judge
+            .judge(decision, kernel == ours, baselines, || (class, text));
+    }
+
+    pub(super) fn fork(&mut self, r: &Record, parent: i32, child: i32, comm: &str) {
+        let cpu = CpuId(r.cpu);
+        let held = self.sched.rqs[cpu].clock;
+        let clock = self.cpu(r.cpu).pending_clock.take().unwrap_or(held);
+        let parent = self.task(parent, "", r.cpu, r.ts);
+        if self.sched.rqs[cpu].curr != parent {
+            self.judge.mended("parents that were not running");
+        }
+        let task = self.sched.fork(cpu, clock);
+        self.name_task(child, task, comm);
+        self.compare_vruntimes(r.cpu, r.ts);
+    }
+
+    pub(super) fn wakeup_new(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
+        if target as usize >= self.cpus.len() {
+            return;
+        }
+        let task = self.task(pid, "", r.cpu, r.ts);
+        self.set_prio(task, prio);
+        if self.sched.tasks[task].state != TaskState::New {
+            return;
+        }
+        let kernel = CpuId(target);
+        let here = CpuId(r.cpu);
+        if self.sched.tasks[task].nr_cpus_allowed > 1 {
+            let latest = self.sched.rqs[here].clock + FORK_NS;
+            let now = self.clock_at(here, r.ts.min(latest));
+            let ours = self.sched.ask_fork_cpu(here, task, now);
+            let class = if self.never_on(pid, ours.0) {
+                NOT_ALLOWED
+            } else {
+                Class::Ours
+            };
+            let text = format!(
+                "{}: kernel cpu{target}, ours cpu{}",
+                self.name(task),
+                ours.0
+            );
+            let baselines = Baselines {
+                candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
+                fifo: Some(kernel == here),
+                least_vruntime: None,
+            };
+            let decision = Self::decision(r, Measure::Placement, "fork");
+            self.judge
+                .judge(decision, ours == kernel, baselines, || (class, text));
+        }
+        let told = if target == r.cpu {
+            self.cpu(r.cpu).pending_clock.take()
+        } else {
+            self.cpu(r.cpu).clocks.remove(&target)
+        };
+        let clock = told.unwrap_or_else(|| self.clock_at(kernel, r.ts));
+        self.sched.follow_new_task(task, kernel, clock);
+        if target == r.cpu {
+            self.sched.rqs[kernel].need_resched = r.need_resched;
+        }
+        self.compare_vruntimes(r.cpu, r.ts);
+    }
+}

@@ -1,0 +1,40 @@
+//! Holds the decisions of a recorded kernel against our scheduler.
+//!
+//! Model.       A recording (sched tracepoints of a stock kernel, probes, and the kernel's own files)
+//!              is walked with a scheduler beside it. Wherever the kernel decided, ours is asked the
+//!              same question with the same history, is judged, and then follows the kernel.
+//! Invariants.  No tolerances: equal is equal to the nanosecond. What the recording does not tell is
+//!              named, and counts as a disagreement all the same.
+//! Units.       ns of the trace clock.
+//! Not here.    Trace formats (see `trace`), scheduling (see `sched`).
+//!
+//! ```no_run
+//! # fn main() -> Result<(), fairwind_check::Error> {
+//! let recording = fairwind_check::Recording::open("wakers".as_ref(), Default::default())?;
+//! let report = fairwind_check::check(&recording);
+//! assert_eq!(report.share(fairwind_check::Measure::Pick), Some(100_000));
+//! # Ok(())
+//! # }
+//! ```
+
+mod baselines;
+pub mod error;
+pub mod facts;
+mod follow;
+pub mod judge;
+mod record;
+pub mod recording;
+pub mod report;
+
+pub use error::Error;
+pub use facts::{Facts, Given};
+pub use judge::{Class, Count, Disagreement, Measure, Score};
+pub use recording::Recording;
+pub use report::Report;
+
+/// Walks a recording and counts on how many decisions our scheduler agrees with the kernel.
+#[must_use]
+pub fn check(recording: &Recording) -> Report {
+    let judge = follow::follow(&recording.facts, &recording.records);
+    Report::new(recording.facts.profile.release, judge)
+}

@@ -1,0 +1,265 @@
+//! What a recording says, event by event, in the terms the check needs.
+//!
+//! Model.    Tracepoints and probes of any trace format become [`Record`]s; the others are left out.
+//! Source.   include/trace/events/sched.h and cgroup.h @ 6.1, 6.12; the probes are function entries
+//!           with the entity's fields: `place_entity`, `set_next_entity`, `put_prev_entity`.
+//! Not here. What follows from an event: see [`follow`](crate::follow).
+
+use crate::error::Error;
+use fairwind_trace::{EventFormat, RawEvent, TraceFile};
+
+const NEED_RESCHED: u8 = 4;
+const HARDIRQ: u8 = 8;
+const SOFTIRQ: u8 = 16;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Trace clock, ns.
+    pub(crate) ts: u64,
+    /// The CPU that executed it.
+    pub(crate) cpu: u32,
+    /// In a hardware or software interrupt.
+    pub(crate) irq: bool,
+    /// In a softirq, and in no hardware interrupt on top of it.
+    pub(crate) softirq: bool,
+    /// The running task had been asked to reschedule.
+    pub(crate) need_resched: bool,
+    /// What happened.
+    pub(crate) what: What,
+}
+
+/// A task as `sched_switch` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Party {
+    pub(crate) pid: i32,
+    pub(crate) comm: String,
+    pub(crate) prio: i32,
+}
+
+/// What the task that is switched away from does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrevState {
+    Runnable,
+    Interruptible,
+    Uninterruptible,
+    Dead,
+}
+
+/// An entity's state at a probe; the entity is named by its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EntityProbe {
+    pub(crate) address: u64,
+    pub(crate) vruntime: u64,
+    pub(crate) deadline: u64,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Switch {
+        prev: Party,
+        prev_state: PrevState,
+        next: Party,
+    },
+    Waking {
+        pid: i32,
+        comm: String,
+        prio: i32,
+    },
+    Wakeup {
+        pid: i32,
+        prio: i32,
+        target: u32,
+    },
+    WakeupNew {
+        pid: i32,
+        prio: i32,
+        target: u32,
+    },
+    Migrate {
+        pid: i32,
+        orig: u32,
+        dest: u32,
+    },
+    Fork {
+        parent: i32,
+        child: i32,
+        comm: String,
+    },
+    Runtime {
+        pid: i32,
+        runtime: u64,
+        vruntime: Option<u64>,
+    },
+    Mkdir {
+        path: String,
+    },
+    Attach {
+        pid: i32,
+        path: String,
+    },
+    /// A timer interrupt, or the end of a task: nothing is decided, but what went before is over.
+    Other,
+    PlaceEntity {
+        address: u64,
+        weight: u64,
+    },
+    SetNext(EntityProbe),
+    PutPrev(EntityProbe),
+}
+
+/// Reads the records of a trace, by time.
+pub(crate) fn read(trace: &TraceFile) -> Result<Vec<Record>, Error> {
+    let formats = trace.formats();
+    for event in [
+        "sched_switch",
+        "sched_waking",
+        "sched_wakeup",
+        "sched_stat_runtime",
+    ] {
+        if formats.find("sched", event).is_none() {
+            return Err(Error::NoEvents { event });
+        }
+    }
+    Ok(trace
+        .events()
+        .filter_map(|event| record(formats.get(event.event), &event))
+        .collect())
+}
+
+fn record(format: &EventFormat, event: &RawEvent<'_>) -> Option<Record> {
+    let what = what(&format.name, &Fields { format, event })?;
+    Some(Record {
+        ts: event.ts,
+        cpu: event.cpu,
+        irq: event.flags & (HARDIRQ | SOFTIRQ) != 0,
+        softirq: event.flags & (HARDIRQ | SOFTIRQ) == SOFTIRQ,
+        need_resched: event.flags & NEED_RESCHED != 0,
+        what,
+    })
+}
+
+struct Fields<'a> {
+    format: &'a EventFormat,
+    event: &'a RawEvent<'a>,
+}
+
+impl Fields<'_> {
+    fn int(&self, name: &str) -> Option<i64> {
+        self.format.field(name).map(|field| self.event.int(field))
+    }
+
+    fn uint(&self, name: &str) -> Option<u64> {
+        self.int(name).map(i64::cast_unsigned)
+    }
+
+    fn pid(&self, name: &str) -> Option<i32> {
+        self.int(name).and_then(|value| i32::try_from(value).ok())
+    }
+
+    fn cpu(&self, name: &str) -> Option<u32> {
+        self.int(name).and_then(|value| u32::try_from(value).ok())
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.format
+            .field(name)
+            .map(|field| self.event.str(field).to_owned())
+    }
+
+    fn probe(&self) -> Option<EntityProbe> {
+        Some(EntityProbe {
+            address: self.uint("se")?,
+            vruntime: self.uint("vruntime")?,
+            deadline: self.uint("deadline")?,
+        })
+    }
+
+    fn prev_state(&self) -> Option<PrevState> {
+        const UNINTERRUPTIBLE: i64 = 2;
+        const DEAD: i64 = 0x10 | 0x20;
+        const ASLEEP: i64 = 0xff;
+        let field = self.format.field("prev_state")?;
+        if field.is_string() {
+            let text = self.event.str(field);
+            return Some(match text.as_bytes().first()? {
+                b'R' => PrevState::Runnable,
+                b'X' | b'Z' => PrevState::Dead,
+                b'D' => PrevState::Uninterruptible,
+                _ => PrevState::Interruptible,
+            });
+        }
+        let state = self.event.int(field);
+        Some(match state & ASLEEP {
+            0 => PrevState::Runnable,
+            bits if bits & DEAD != 0 => PrevState::Dead,
+            bits if bits & UNINTERRUPTIBLE != 0 => PrevState::Uninterruptible,
+            _ => PrevState::Interruptible,
+        })
+    }
+
+    fn party(&self, comm: &str, pid: &str, prio: &str) -> Option<Party> {
+        Some(Party {
+            pid: self.pid(pid)?,
+            comm: self.text(comm)?,
+            prio: self.pid(prio)?,
+        })
+    }
+}
+
+fn what(name: &str, f: &Fields<'_>) -> Option<What> {
+    Some(match name {
+        "sched_switch" => What::Switch {
+            prev: f.party("prev_comm", "prev_pid", "prev_prio")?,
+            prev_state: f.prev_state()?,
+            next: f.party("next_comm", "next_pid", "next_prio")?,
+        },
+        "sched_waking" => What::Waking {
+            pid: f.pid("pid")?,
+            comm: f.text("comm")?,
+            prio: f.pid("prio")?,
+        },
+        "sched_wakeup" => What::Wakeup {
+            pid: f.pid("pid")?,
+            prio: f.pid("prio")?,
+            target: f.cpu("target_cpu")?,
+        },
+        "sched_wakeup_new" => What::WakeupNew {
+            pid: f.pid("pid")?,
+            prio: f.pid("prio")?,
+            target: f.cpu("target_cpu")?,
+        },
+        "sched_migrate_task" => What::Migrate {
+            pid: f.pid("pid")?,
+            orig: f.cpu("orig_cpu")?,
+            dest: f.cpu("dest_cpu")?,
+        },
+        "sched_process_fork" => What::Fork {
+            parent: f.pid("parent_pid")?,
+            child: f.pid("child_pid")?,
+            comm: f.text("child_comm")?,
+        },
+        "sched_stat_runtime" => What::Runtime {
+            pid: f.pid("pid")?,
+            runtime: f.uint("runtime")?,
+            // 6.12 does not tell it, which text shows as 0.
+            vruntime: f.uint("vruntime").filter(|&vruntime| vruntime != 0),
+        },
+        "cgroup_mkdir" => What::Mkdir {
+            path: f.text("path")?,
+        },
+        "cgroup_attach_task" => What::Attach {
+            pid: f.pid("pid")?,
+            path: f.text("dst_path")?,
+        },
+        "local_timer_entry" | "sched_process_exit" => What::Other,
+        "place_entity" => What::PlaceEntity {
+            address: f.uint("se")?,
+            weight: f.uint("weight")?,
+        },
+        "set_next_entity" => What::SetNext(f.probe()?),
+        "put_prev_entity" => What::PutPrev(f.probe()?),
+        _ => return None,
+    })
+}

@@ -1,0 +1,117 @@
+//! The figures of the recordings that come with the project may rise and not fall.
+//!
+//! The numbers are what was reached; when a change raises one, raise it here.
+
+use fairwind_check::{Error, Given, Measure, Recording, Report, check};
+use std::path::PathBuf;
+
+fn recording(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../recordings")
+        .join(name)
+}
+
+fn report(name: &str) -> Report {
+    check(&Recording::open(&recording(name), Given::default()).expect("a recording of the project"))
+}
+
+/// Each measure with its decisions, and the least of them that agree.
+fn expect(name: &str, floors: &[(Measure, u64, u64)]) {
+    let report = report(name);
+    for &(measure, decisions, agree) in floors {
+        let count = report.scores[&measure].count;
+        let found = format!(
+            "{name}\n{}{}",
+            report.explain(3, Some(measure)),
+            report.table()
+        );
+        // Fewer decisions than were asked would be a way to look better.
+        assert!(count.decisions >= decisions, "{found}");
+        let missed = count.decisions - count.agree;
+        assert!(missed <= decisions - agree, "{found}");
+    }
+}
+
+#[test]
+fn one_cpu_of_6_12() {
+    expect(
+        "fair-1cpu-6.12",
+        &[
+            (Measure::State, 3520, 3513),
+            (Measure::Pick, 1745, 1745),
+            (Measure::Preemption, 1717, 1717),
+        ],
+    );
+}
+
+#[test]
+fn one_cpu_of_6_1() {
+    expect(
+        "fair-1cpu-6.1",
+        &[
+            (Measure::State, 2820, 2814),
+            (Measure::Pick, 1526, 1521),
+            (Measure::Preemption, 1665, 1656),
+        ],
+    );
+}
+
+#[test]
+fn wakers_on_smt_of_6_12() {
+    expect(
+        "wakers-smt-6.12",
+        &[
+            (Measure::State, 2061, 1867),
+            (Measure::Pick, 876, 857),
+            (Measure::Preemption, 1136, 1127),
+            (Measure::Placement, 136, 113),
+            (Measure::Balance, 96, 43),
+        ],
+    );
+}
+
+#[test]
+fn the_check_can_fail() {
+    // The same decisions against the other kernel's scheduler must not look as good.
+    let given = || Given {
+        release: Some(fairwind_sched::Release::V6_1),
+        topology: None,
+    };
+    let path = recording("fair-1cpu-6.12");
+    let wrong = check(&Recording::open(&path, given()).expect("a recording of the project"));
+    for measure in [Measure::State, Measure::Pick, Measure::Preemption] {
+        assert!(
+            wrong.share(measure).expect("decisions") < 95_000,
+            "{}",
+            wrong.table()
+        );
+    }
+}
+
+#[test]
+fn every_disagreement_is_listed_once() {
+    let report = report("wakers-smt-6.12");
+    for (&measure, score) in &report.scores {
+        let classes: u64 = report.classes(measure).values().sum();
+        assert_eq!(
+            classes,
+            score.count.decisions - score.count.agree,
+            "{measure:?}"
+        );
+        let by_kind: u64 = score.kinds.values().map(|count| count.decisions).sum();
+        assert_eq!(by_kind, score.count.decisions, "{measure:?}");
+    }
+}
+
+#[test]
+fn a_trace_alone_needs_kernel_and_machine() {
+    let path = recording("fair-1cpu-6.1").join("trace.txt.xz");
+    let error = Recording::open(&path, Given::default()).unwrap_err();
+    assert!(
+        matches!(error, Error::Missing { fact: "kernel", .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("--kernel"), "{error}");
+    let error = Recording::open(&recording("none"), Given::default()).unwrap_err();
+    assert!(error.to_string().contains("none"), "{error}");
+}

@@ -1,0 +1,123 @@
+//! `fairwind check`: hold the decisions of a recorded kernel against our scheduler.
+
+use crate::args::CheckArgs;
+use crate::error::Error;
+use crate::output;
+use fairwind_check::report::percent;
+use fairwind_check::{Given, Measure, Recording, Report, check};
+use fairwind_machine::Machine;
+use std::process::ExitCode;
+
+/// Thousandths of a percent in a percent.
+const PERCENT: u64 = 1000;
+
+/// Form of the result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people
+    Table,
+    /// Everything, each disagreement included
+    Json,
+}
+
+/// An agreement that must be reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Requirement {
+    measure: Measure,
+    /// In thousandths of a percent.
+    share: u64,
+}
+
+/// Takes `pick=99.9`.
+pub(crate) fn requirement(text: &str) -> Result<Requirement, String> {
+    let names = || Measure::ALL.map(Measure::name).join(", ");
+    let expected = || format!("expected MEASURE=PERCENT with one of {}", names());
+    let (name, value) = text.split_once('=').ok_or_else(expected)?;
+    let measure = Measure::parse(name).ok_or_else(expected)?;
+    let share = thousandths(value).filter(|&share| share <= 100 * PERCENT);
+    let share = share.ok_or("expected a percentage up to 100 with at most three decimals")?;
+    Ok(Requirement { measure, share })
+}
+
+fn thousandths(text: &str) -> Option<u64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 3 || decimals.len() > 3 {
+        return None;
+    }
+    if !digits(whole) || !digits(decimals) {
+        return None;
+    }
+    let decimals: u64 = format!("{decimals:0<3}").parse().ok()?;
+    Some(whole.parse::<u64>().ok()? * PERCENT + decimals)
+}
+
+/// Checks a recording.
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Error> {
+    let machine = args.machine.as_deref().map(Machine::load).transpose()?;
+    let given = Given {
+        release: args.kernel,
+        topology: machine.map(|machine| machine.topology),
+    };
+    let recording = Recording::open(&args.recording, given).map_err(Error::input)?;
+    let report = check(&recording);
+    match args.format {
+        CheckFormat::Table => {
+            output::print(&report.explain(args.explain, None))?;
+            output::print(&report.table())?;
+        }
+        CheckFormat::Json => {
+            let json = serde_json::to_string_pretty(&report.json()).map_err(Error::failed)?;
+            output::print_raw(json.as_bytes())?;
+            output::print_raw(b"\n")?;
+        }
+    }
+    Ok(met(&report, &args.require))
+}
+
+/// A requirement on a measure without decisions is not met: nothing was shown.
+fn met(report: &Report, requirements: &[Requirement]) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
+    for required in requirements {
+        let share = report.share(required.measure);
+        if share.is_none_or(|share| share < required.share) {
+            let found = share.map_or("no decision".to_owned(), |share| {
+                format!("{} %", percent(share))
+            });
+            let wanted = percent(required.share);
+            let name = required.measure.name();
+            output::error(&format!("{name}: {found}, {wanted} % required"), &[]);
+            code = ExitCode::FAILURE;
+        }
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requirements_are_read_to_the_thousandth() {
+        let pick = |share| {
+            Ok(Requirement {
+                measure: Measure::Pick,
+                share,
+            })
+        };
+        assert_eq!(requirement("pick=99.9"), pick(99_900));
+        assert_eq!(requirement("pick=100"), pick(100_000));
+        assert_eq!(requirement("pick=0.001"), pick(1));
+        for bad in [
+            "pick",
+            "luck=9",
+            "pick=",
+            "pick=100.1",
+            "pick=+9",
+            "pick=9.0001",
+            "pick=-1",
+        ] {
+            assert!(requirement(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `fairwind check` on the recordings of the project.
+
+use crate::command::Folder;
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn recording(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../recordings");
+    folder.join(name).to_str().unwrap().to_string()
+}
+
+#[test]
+fn a_recording_is_checked_and_the_forms_agree() {
+    let folder = Folder::new("check_forms");
+    let path = recording("fair-1cpu-6.12");
+    let table = folder.run(&format!("check {path}")).clean();
+    let pick = table.lines().find(|line| line.starts_with("pick")).unwrap();
+    let cells: Vec<_> = pick.split_whitespace().collect();
+    let json: Value =
+        serde_json::from_str(&folder.run(&format!("check {path} --format json")).clean()).unwrap();
+    let score = &json["measures"]["pick"];
+    assert_eq!(cells[1], score["decisions"].to_string());
+    assert_eq!(cells[2], score["agree"].to_string());
+}
+
+#[test]
+fn a_requirement_that_is_not_met_fails() {
+    let folder = Folder::new("check_require");
+    let path = recording("fair-1cpu-6.1");
+    assert_eq!(folder.run(&format!("check {path} -r pick=90")).code, Some(0));
+    let refused = folder.run(&format!("check {path} -r pick=100"));
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("pick"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    let folder = Folder::new("check_refused");
+    folder.write("notes.txt", "bought milk\n");
+    for (args, word) in [
+        ("check nowhere", "nowhere"),
+        ("check notes.txt", "no trace"),
+        ("check notes.txt -r speed=1", "pick"),
+        ("check notes.txt -r pick=101", "100"),
+    ] {
+        let outcome = folder.run(args);
+        assert_eq!(outcome.code, Some(2), "{args}");
+        assert!(outcome.stdout.is_empty(), "{args}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(word), "{args}: {}", outcome.stderr);
+    }
+}
