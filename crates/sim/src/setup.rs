@@ -31,40 +31,59 @@ impl fmt::Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-/// Refuses CPUs the machine does not have.
-fn check_cpus(workload: &Workload, nr_cpus: usize) -> Result<(), SetupError> {
-    let check = |who: String, cpus: &[u32]| match cpus.iter().find(|&&cpu| cpu as usize >= nr_cpus)
-    {
-        Some(cpu) => Err(SetupError {
-            what: format!(
-                "{who} asks for CPU {cpu}, but the machine has CPUs 0 to {}: choose a larger --machine or other CPUs",
-                nr_cpus - 1
-            ),
-        }),
-        None => Ok(()),
-    };
+/// Refuses groups on CPUs the machine does not have.
+fn check_groups(workload: &Workload, nr_cpus: usize) -> Result<(), SetupError> {
     for group in &workload.groups {
-        check(
-            format!("group {}", group.path),
-            group.cpus.as_deref().unwrap_or(&[]),
-        )?;
-    }
-    for task in &workload.tasks {
-        for attrs in std::iter::once(&task.attrs).chain(task.phases.iter().map(|p| &p.attrs)) {
-            if let Some(Affinity::Cpus(cpus)) = &attrs.cpus {
-                check(format!("task {}", task.name), cpus)?;
-            }
+        let cpus = group.cpus.as_deref().unwrap_or(&[]);
+        if let Some(cpu) = cpus.iter().find(|&&cpu| cpu as usize >= nr_cpus) {
+            return Err(SetupError {
+                what: format!(
+                    "group {} asks for CPU {cpu}, but the machine has CPUs 0 to {}: choose a larger --machine or other CPUs",
+                    group.path,
+                    nr_cpus - 1
+                ),
+            });
         }
     }
     Ok(())
 }
 
+/// Takes CPUs the machine does not have from tasks, and all limits from those left without any; tells whose.
+fn fit_affinity(workload: &mut Workload, nr_cpus: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for task in &mut workload.tasks {
+        let phases = task.phases.iter_mut().map(|phase| &mut phase.attrs);
+        for attrs in std::iter::once(&mut task.attrs).chain(phases) {
+            let Some(Affinity::Cpus(cpus)) = &mut attrs.cpus else {
+                continue;
+            };
+            let Some(&missing) = cpus.iter().find(|&&cpu| cpu as usize >= nr_cpus) else {
+                continue;
+            };
+            cpus.retain(|&cpu| (cpu as usize) < nr_cpus);
+            let instead = if cpus.is_empty() {
+                attrs.cpus = Some(Affinity::Inherited);
+                "it runs anywhere"
+            } else {
+                "it runs on the others it asks for"
+            };
+            warnings.push(format!(
+                "task {} asks for CPU {missing}, but the machine has CPUs 0 to {}: {instead}",
+                task.name,
+                nr_cpus - 1
+            ));
+        }
+    }
+    warnings.dedup();
+    warnings
+}
+
 impl Simulation {
-    /// Puts a workload on a machine at time 0.
+    /// Puts a workload on a machine at time 0. [`Self::warnings`] tells what of it the machine cannot do.
     ///
     /// # Errors
-    /// If the workload names CPUs the machine does not have.
-    pub fn new(config: Config, workload: Workload) -> Result<Simulation, SetupError> {
+    /// If a group is limited to CPUs the machine does not have.
+    pub fn new(config: Config, mut workload: Workload) -> Result<Simulation, SetupError> {
         let Config {
             machine,
             profile,
@@ -72,7 +91,8 @@ impl Simulation {
             seed,
         } = config;
         let nr_cpus = machine.nr_cpus();
-        check_cpus(&workload, nr_cpus)?;
+        check_groups(&workload, nr_cpus)?;
+        let warnings = fit_affinity(&mut workload, nr_cpus);
         let kernel_preemptible = profile.preempt == Preempt::Full;
         let mut sched = Sched::new(profile, machine.topology.clone());
         sched.seed(seed);
@@ -118,6 +138,7 @@ impl Simulation {
             monitors: Vec::new(),
             violation: None,
             trace_error: None,
+            warnings,
             queue: EventQueue::new(),
             program_effects: Effects::default(),
             sched_effects: Vec::new(),

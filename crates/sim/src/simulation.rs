@@ -79,6 +79,7 @@ pub struct Simulation {
     pub(crate) monitors: Vec<Box<dyn Monitor>>,
     pub(crate) violation: Option<Violation>,
     pub(crate) trace_error: Option<io::Error>,
+    pub(crate) warnings: Vec<String>,
     pub(crate) now: Nanos,
     pub(crate) end: Option<Nanos>,
     pub(crate) seed: u64,
@@ -98,6 +99,11 @@ impl Simulation {
     /// When the run ends at the latest; none: with its last task.
     pub fn end(&self) -> Option<Nanos> {
         self.end
+    }
+
+    /// What the workload asks for and does not get on this machine.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Checks an invariant from now on, after every event.

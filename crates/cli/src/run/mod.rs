@@ -67,6 +67,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
         seed: args.seed,
     };
     let mut simulation = Simulation::new(config, workload)?;
+    for warning in simulation.warnings() {
+        output::warning(warning);
+    }
     let kernel_files = args.kernel_files.as_deref();
     let kernel_files = kernel_files.map(kernel_files::Folder::create).transpose()?;
     if kernel_files.is_some() {

@@ -27,7 +27,10 @@ fn a_recording_is_checked_and_the_forms_agree() {
 fn a_requirement_that_is_not_met_fails() {
     let folder = Folder::new("check_require");
     let path = recording("fair-1cpu-6.1");
-    assert_eq!(folder.run(&format!("check {path} -r pick=90")).code, Some(0));
+    assert_eq!(
+        folder.run(&format!("check {path} -r pick=90")).code,
+        Some(0)
+    );
     let refused = folder.run(&format!("check {path} -r pick=100"));
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("pick"), "{}", refused.stderr);

@@ -40,7 +40,7 @@ fn workloads_that_cannot_be_read() {
     );
     folder.write(
         "cpu.json",
-        r#"{ "tasks": { "z": { "cpus": [99], "run": 1 } } }"#,
+        r#"{ "cgroups": { "/g": { "cpuset.cpus": "99" } }, "tasks": { "z": { "taskgroup": "/g", "run": 1 } } }"#,
     );
     refused(
         &folder,
