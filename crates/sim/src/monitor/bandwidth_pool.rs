@@ -8,7 +8,7 @@
 //!   pool + Σ max(0, held) ≤ quota + burst + nr_cpus · slice
 //! ```
 //!
-//!        for a refill caps the pool at quota + burst, and a CPU holds at most a slice then.
+//! for a refill caps the pool at quota + burst, and a CPU holds at most a slice then.
 
 use super::{Monitor, Violation, broken};
 use crate::simulation::Simulation;

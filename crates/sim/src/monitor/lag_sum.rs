@@ -6,8 +6,8 @@
 //!   −Σ w < Σ w·(V − v) ≤ 0        V = v0 + ⌊Σ w·(v − v0) / Σ w⌋
 //! ```
 //!
-//!        The sums it is computed from, `avg_vruntime` and `avg_load`, are those over the timeline, the running entity
-//!        left out.
+//! The sums it is computed from, `avg_vruntime` and `avg_load`, are those over the timeline, the running entity
+//! left out.
 //! Exact. The check computes in 128 bits; the kernel in 64, which must not overflow.
 
 use super::{Monitor, Violation, broken};

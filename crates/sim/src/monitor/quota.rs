@@ -10,9 +10,9 @@
 //!   the pool after a refill
 //! ```
 //!
-//!        A window of one period that begins elsewhere can touch two refills, so what is promised is about windows between
-//!        refills. What a CPU overran is paid back in the next period, so the bound holds in each of them. The count begins
-//!        anew when the limit is set, and when a CPU goes offline (its tasks leave without a limit) or comes back.
+//! A window of one period that begins elsewhere can touch two refills, so what is promised is about windows between
+//! refills. What a CPU overran is paid back in the next period, so the bound holds in each of them. The count begins
+//! anew when the limit is set, and when a CPU goes offline (its tasks leave without a limit) or comes back.
 //! Deviations. CPU time is the machine's, not what the scheduler charged.
 
 use super::{Monitor, Violation, broken};

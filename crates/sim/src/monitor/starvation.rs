@@ -9,10 +9,10 @@
 //!   6.1    4 · (tasks + 1) · (longest period + tick)      each of the others may have a sleeper's credit
 //! ```
 //!
-//!        A move to another CPU clears the debt, too: what a queue owes is cut to the limit of lag when the entity leaves, and
-//!        balancing may move a waiting task as often as it likes (SCHED_IDLE tasks every few ticks).
-//!        Time that RT tasks take does not count: without a limit on them fair tasks starve, rightly. Neither does time
-//!        throttled. A CPU that idles beside the task counts as if it had been given away.
+//! A move to another CPU clears the debt, too: what a queue owes is cut to the limit of lag when the entity leaves, and
+//! balancing may move a waiting task as often as it likes (SCHED_IDLE tasks every few ticks).
+//! Time that RT tasks take does not count: without a limit on them fair tasks starve, rightly. Neither does time
+//! throttled. A CPU that idles beside the task counts as if it had been given away.
 //! Deviations. Where no honest bound exists nothing is checked: 6.1 leaves the virtual runtime of a group's entity as it is
 //!        when its weight changes, so that on several CPUs a group can owe arbitrarily much; 6.12 without PLACE_LAG or
 //!        DELAY_DEQUEUE lets sleepers forget what they owe.
