@@ -171,7 +171,7 @@ fn who_sleeps_and_still_competes_does_not_stall_others() {
     // the sleeper in the queue until it has paid for what it had too much, which must not count.
     let json = r#"{ "cgroups": { "/g": {} }, "tasks": {
         "hog": { "taskgroup": "/g", "loop": -1, "run": 10000 },
-        "sleeper": { "taskgroup": "/g", "loop": -1, "run": 3000, "sleep": 20000 } } }"#;
+        "sleeper": { "taskgroup": "/g", "loop": -1, "run": 1000, "sleep": 3000 } } }"#;
     for release in Release::ALL {
         let report = run(release, "1x1x1", 10_000, json);
         let waited: u64 = report
@@ -184,10 +184,10 @@ fn who_sleeps_and_still_competes_does_not_stall_others() {
             pressure.some_total_usec.abs_diff(waited) < 20_000,
             "{release:?}: {waited} {pressure:?}"
         );
-        // A loop lasts 23 ms and as long as the sleeper waits; while the sleeper runs its 3 ms, the hog waits: 3/23 of
+        // A loop lasts 4 ms and as long as the sleeper waits; while the sleeper runs its 1 ms, the hog waits: a quarter of
         // the time, or more.
         assert!(
-            pressure.some_total_usec > 1_300_000,
+            pressure.some_total_usec > 2_400_000,
             "{release:?}: {pressure:?}"
         );
         assert_eq!(pressure.full_total_usec, 0, "{release:?}");

@@ -14,11 +14,13 @@ mod draw;
 mod workload;
 
 use case::{Case, Theme};
+use fairwind_sim::Report;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 /// Runs a case; a panic of the code under test counts as a failure like any other.
-fn outcome(theme: Theme, seed: u64) -> Result<u64, String> {
-    let run = catch_unwind(AssertUnwindSafe(|| Case::new(theme, seed).run()));
+fn outcome(theme: Theme, seed: u64) -> Result<Report, String> {
+    let run = catch_unwind(AssertUnwindSafe(|| Case::new(theme, seed).run(None)));
     run.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         Err(text
@@ -40,7 +42,7 @@ fn check(theme: Theme, usual: u64) {
     let mut switches = 0;
     for seed in 0..count {
         match outcome(theme, seed) {
-            Ok(more) => switches += more,
+            Ok(report) => switches += report.totals.switches,
             Err(what) => failed.push((seed, what)),
         }
     }
@@ -66,22 +68,22 @@ fn small() {
 
 #[test]
 fn limits() {
-    check(Theme::Limits, 800);
+    check(Theme::Limits, 1500);
 }
 
 #[test]
 fn hotplug() {
-    check(Theme::Hotplug, 800);
+    check(Theme::Hotplug, 1500);
 }
 
 #[test]
 fn large() {
-    check(Theme::Large, 100);
+    check(Theme::Large, 300);
 }
 
 #[test]
 fn long() {
-    check(Theme::Long, 40);
+    check(Theme::Long, 100);
 }
 
 /// The case of FAIRWIND_CASE, with all that it is made of.
@@ -104,10 +106,8 @@ fn replay() {
         .expect("a theme");
     let seed = seed.parse().expect("a number");
     let case = Case::new(theme, seed);
-    let outcome = match std::env::var_os("FAIRWIND_TRACE") {
-        Some(path) => case.run_traced(path.as_ref()),
-        None => case.run(),
-    };
+    let trace = std::env::var_os("FAIRWIND_TRACE");
+    let outcome = case.run(trace.as_ref().map(Path::new));
     assert!(
         outcome.is_ok(),
         "{outcome:?}\nmachine {} (free: {})\n{:?}\nduration {} ns\nchanges {:#?}\n{}",

@@ -5,7 +5,7 @@ use crate::draw::Draw;
 use crate::workload::{Contents, workload};
 use fairwind_machine::{Costs, Machine};
 use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release};
-use fairwind_sim::{Config, Simulation, monitor};
+use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_trace::{Header, create};
 use fairwind_workload::parse;
 use std::path::Path;
@@ -176,26 +176,19 @@ impl Case {
         simulation
     }
 
-    /// Runs it; what the monitors or the report say is wrong.
-    pub(crate) fn run(&self) -> Result<u64, String> {
-        self.run_on(self.simulation())
-    }
-
-    /// Runs it and writes ftrace text up to where it went wrong.
-    pub(crate) fn run_traced(&self, path: &Path) -> Result<u64, String> {
+    /// Runs it, and writes a trace up to where it went wrong if asked to; what the monitors or the report say is wrong.
+    pub(crate) fn run(&self, trace: Option<&Path>) -> Result<Report, String> {
         let mut simulation = self.simulation();
-        let header = Header {
-            nr_cpus: simulation.sched().nr_cpus() as u32,
-            kernel: self.profile.release.name().to_string(),
-            machine: self.machine.clone(),
-            hz: self.profile.hz,
-        };
-        let sink = create(path, &header).map_err(|error| error.to_string())?;
-        simulation.trace_to(vec![sink]);
-        self.run_on(simulation)
-    }
-
-    fn run_on(&self, mut simulation: Simulation) -> Result<u64, String> {
+        if let Some(path) = trace {
+            let header = Header {
+                nr_cpus: simulation.sched().nr_cpus() as u32,
+                kernel: self.profile.release.name().to_string(),
+                machine: self.machine.clone(),
+                hz: self.profile.hz,
+            };
+            let sink = create(path, &header).map_err(|error| error.to_string())?;
+            simulation.trace_to(vec![sink]);
+        }
         for (time, change) in &self.changes {
             simulation.run_until(*time);
             if simulation.violation().is_none() {
@@ -224,6 +217,6 @@ impl Case {
                 "tasks ran for {tasks} ns, CPUs were busy for {busy}"
             ));
         }
-        Ok(report.totals.switches)
+        Ok(report)
     }
 }
