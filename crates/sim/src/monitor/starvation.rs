@@ -15,7 +15,8 @@
 //! throttled. A CPU that idles beside the task counts as if it had been given away.
 //! Deviations. Where no honest bound exists nothing is checked: 6.1 leaves the virtual runtime of a group's entity as it is
 //!        when its weight changes, so that on several CPUs a group can owe arbitrarily much; 6.12 without PLACE_LAG or
-//!        DELAY_DEQUEUE lets sleepers forget what they owe.
+//!        DELAY_DEQUEUE lets sleepers forget what they owe; a task whose weight or slice changes while it waits keeps, in
+//!        6.12, a deadline of its old weight, which may be far away in the new one.
 
 use super::{Monitor, Violation, broken};
 use crate::simulation::Simulation;
@@ -34,6 +35,8 @@ struct Waiting {
     share: u64,
     /// How often it had been moved.
     moves: u64,
+    /// Weight and slice that it began to wait with.
+    began: Option<(u64, Nanos)>,
 }
 
 /// See the module.
@@ -116,11 +119,14 @@ impl Starvation {
         if !waits {
             return;
         }
-        if matches!(cpu_class, Class::Fair | Class::Idle) {
-            self.tasks[task.idx()].share = self.share(sched, task);
+        let now = (sched.ses[t.se].weight(), sched.ses[t.se].slice);
+        let began = *self.tasks[task.idx()].began.get_or_insert(now);
+        let fair = matches!(cpu_class, Class::Fair | Class::Idle);
+        self.tasks[task.idx()].share = if fair && began == now {
+            self.share(sched, task)
         } else {
-            self.tasks[task.idx()].share = 0;
-        }
+            0
+        };
     }
 }
 
@@ -184,6 +190,22 @@ mod tests {
             simulation.now += 2;
             assert_eq!(monitor.check(&simulation).unwrap_err().rule, "starvation");
         }
+    }
+
+    #[test]
+    fn a_task_that_is_reniced_while_it_waits_is_let_be() {
+        let mut simulation = running(Release::V6_12, "1x1x1", HOGS, 20_000_000);
+        let mut monitor = Starvation::default();
+        assert_eq!(monitor.check(&simulation), Ok(()));
+        let waits = simulation
+            .live_tasks()
+            .into_iter()
+            .find(|&t| !simulation.sched.tasks[t].on_cpu)
+            .unwrap();
+        simulation.sched.set_user_nice(waits, -17, simulation.now);
+        assert_eq!(monitor.check(&simulation), Ok(()));
+        simulation.now += 100_000_000_000;
+        assert_eq!(monitor.check(&simulation), Ok(()));
     }
 
     #[test]
