@@ -66,6 +66,8 @@ pub(crate) enum What {
         pid: i32,
         comm: String,
         prio: i32,
+        /// Where the task slept: the choice is still to come.
+        slept_on: u32,
     },
     Wakeup {
         pid: i32,
@@ -99,7 +101,10 @@ pub(crate) enum What {
         pid: i32,
         path: String,
     },
-    /// A timer interrupt, or the end of a task: nothing is decided, but what went before is over.
+    Exit {
+        pid: i32,
+    },
+    /// A timer interrupt: nothing is decided, but what went before is over.
     Other,
     PlaceEntity {
         address: u64,
@@ -107,6 +112,20 @@ pub(crate) enum What {
     },
     SetNext(EntityProbe),
     PutPrev(EntityProbe),
+}
+
+impl What {
+    /// Is it part of a call that a later record of its CPU ends?
+    pub(crate) fn is_inside(&self) -> bool {
+        matches!(
+            self,
+            What::Migrate { .. }
+                | What::Runtime { .. }
+                | What::PlaceEntity { .. }
+                | What::SetNext(_)
+                | What::PutPrev(_)
+        )
+    }
 }
 
 /// Reads the records of a trace, by time.
@@ -219,6 +238,7 @@ fn what(name: &str, f: &Fields<'_>) -> Option<What> {
             pid: f.pid("pid")?,
             comm: f.text("comm")?,
             prio: f.pid("prio")?,
+            slept_on: f.cpu("target_cpu")?,
         },
         "sched_wakeup" => What::Wakeup {
             pid: f.pid("pid")?,
@@ -253,7 +273,8 @@ fn what(name: &str, f: &Fields<'_>) -> Option<What> {
             pid: f.pid("pid")?,
             path: f.text("dst_path")?,
         },
-        "local_timer_entry" | "sched_process_exit" => What::Other,
+        "sched_process_exit" => What::Exit { pid: f.pid("pid")? },
+        "local_timer_entry" => What::Other,
         "place_entity" => What::PlaceEntity {
             address: f.uint("se")?,
             weight: f.uint("weight")?,

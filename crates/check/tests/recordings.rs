@@ -37,7 +37,7 @@ fn one_cpu_of_6_12() {
     expect(
         "fair-1cpu-6.12",
         &[
-            (Measure::State, 3520, 3513),
+            (Measure::State, 3520, 3514),
             (Measure::Pick, 1745, 1745),
             (Measure::Preemption, 1717, 1717),
         ],
@@ -49,9 +49,9 @@ fn one_cpu_of_6_1() {
     expect(
         "fair-1cpu-6.1",
         &[
-            (Measure::State, 2820, 2814),
+            (Measure::State, 2820, 2818),
             (Measure::Pick, 1526, 1521),
-            (Measure::Preemption, 1665, 1656),
+            (Measure::Preemption, 1665, 1665),
         ],
     );
 }
@@ -61,11 +61,11 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 2061, 1867),
-            (Measure::Pick, 876, 857),
-            (Measure::Preemption, 1136, 1127),
-            (Measure::Placement, 136, 113),
-            (Measure::Balance, 96, 43),
+            (Measure::State, 2061, 1885),
+            (Measure::Pick, 877, 866),
+            (Measure::Preemption, 1149, 1146),
+            (Measure::Placement, 134, 124),
+            (Measure::Balance, 87, 43),
         ],
     );
 }

@@ -432,10 +432,15 @@ impl Sched {
 
     /// Moves a task to another group.
     pub fn sched_move_task(&mut self, task: TaskId, group: GroupId, now: Nanos) {
-        self.set_time(now);
-        if self.tasks[task].group == group {
-            return;
+        if self.tasks[task].group != group {
+            self.change_group(task, group, now);
         }
+    }
+
+    /// Takes a task out of its group and puts it into one, be it the same: an exiting task leaves its autogroup so,
+    /// whether it has one or not.
+    pub(crate) fn change_group(&mut self, task: TaskId, group: GroupId, now: Nanos) {
+        self.set_time(now);
         let cpu = self.tasks[task].cpu;
         self.update_rq_clock(cpu);
         let flags = DEQUEUE_SAVE | DEQUEUE_MOVE;

@@ -14,6 +14,7 @@ pub(crate) struct FairClass {
     pub(crate) enqueue_task: fn(&mut Sched, CpuId, TaskId, u32),
     /// False: the dequeue is delayed.
     pub(crate) dequeue_task: fn(&mut Sched, CpuId, TaskId, u32) -> bool,
+    pub(crate) update_curr: fn(&mut Sched, CfsRqId),
     pub(crate) set_next_entity: fn(&mut Sched, CfsRqId, SeId),
     pub(crate) put_prev_entity: fn(&mut Sched, CfsRqId, SeId),
     /// None: no fair task can run. The pick is made the running task and `prev` put away when they differ;

@@ -37,34 +37,10 @@ impl Sched {
         self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU)
     }
 
-    /// Asks where a sleeping task would be woken under each of two sets of flags. What the search leaves behind is that
-    /// of the first.
-    pub fn ask_wakeup_cpus(
-        &mut self,
-        this_cpu: CpuId,
-        task: TaskId,
-        now: Nanos,
-        wake_flags: [u32; 2],
-    ) -> (CpuId, CpuId) {
-        let waker = self.rqs[this_cpu].curr;
-        let of_waker = |s: &Sched| {
-            let t = &s.tasks[waker];
-            (t.last_wakee, t.wakee_flips, t.wakee_flip_decay_ts)
-        };
-        let before = of_waker(self);
-        let recent_before = self.tasks[task].recent_used_cpu;
-        let first = self.ask_wakeup_cpu(this_cpu, task, now, wake_flags[0]);
-        let after = of_waker(self);
-        let recent_after = self.tasks[task].recent_used_cpu;
-        let restore = |s: &mut Sched, of_waker: (TaskId, u32, u64), recent: CpuId| {
-            let t = &mut s.tasks[waker];
-            (t.last_wakee, t.wakee_flips, t.wakee_flip_decay_ts) = of_waker;
-            s.tasks[task].recent_used_cpu = recent;
-        };
-        restore(self, before, recent_before);
-        let second = self.ask_wakeup_cpu(this_cpu, task, now, wake_flags[1]);
-        restore(self, after, recent_after);
-        (first, second)
+    /// A sleeping task was last on another CPU than was known.
+    pub fn follow_sleeper(&mut self, task: TaskId, cpu: CpuId) {
+        self.assign_task_cpu(task, cpu);
+        self.tasks[task].recent_used_cpu = cpu;
     }
 
     /// Asks where a new task would start.
@@ -183,6 +159,32 @@ impl Sched {
         self.set_time(now);
         self.update_rq_clock(self.tasks[task].cpu);
         self.requeue(task, weight);
+    }
+
+    /// Sets what searches for an idle CPU go by as if every CPU had just gone idle and every cache had just been
+    /// balanced.
+    pub fn follow_idle_start(&mut self) {
+        for cpu in self.rqs.ids() {
+            self.update_idle_core(cpu);
+            self.refresh_idle_cpu_scan(cpu);
+        }
+    }
+
+    /// Charges a CPU's running task, as the kernel does when its run time is asked for.
+    pub fn follow_charge(&mut self, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        self.update_rq_clock(cpu);
+        let curr = self.rqs[cpu].curr;
+        if self.is_fair(curr) {
+            let cfs_rq = self.ses[self.tasks[curr].se].cfs_rq;
+            (self.fair.update_curr)(self, cfs_rq);
+        }
+    }
+
+    /// An exiting task leaves its autogroup: without one, it goes from its group to the same.
+    pub fn follow_autogroup_exit(&mut self, task: TaskId, now: Nanos) {
+        let group = self.tasks[task].group;
+        self.change_group(task, group, now);
     }
 
     /// Puts a queue on its CPU's list of those with load, whose averages were set from outside.

@@ -14,6 +14,7 @@ use crate::domain::flags::{SD_CLUSTER, SD_WAKE_AFFINE};
 use crate::features::Feature;
 use crate::flags::{WF_FROM_IRQ, WF_SYNC, WF_TTWU};
 use crate::sched::Sched;
+use crate::search_stats::PlacementRule;
 use crate::units::{CpuId, TaskId};
 
 /// The utilisation a CPU must fit and the clamps on it, for machines with CPUs of different sizes.
@@ -436,10 +437,12 @@ impl Sched {
         target: CpuId,
         wake_flags: u32,
     ) -> CpuId {
+        self.search.target = Some(target);
         let fit = self.fit_of(task);
         let cluster = self.fair.cluster_aware && self.domains.sched_cluster_active;
         if self.idle_enough(target) && self.asym_fits_cpu(fit, target) {
             self.search.fast_hits += 1;
+            self.search.rule = PlacementRule::IdleTarget;
             return target;
         }
         let mut prev_aff = None;
@@ -450,6 +453,7 @@ impl Sched {
         {
             if !cluster || self.domains.cpus_share_resources(prev, target) {
                 self.search.fast_hits += 1;
+                self.search.rule = PlacementRule::IdlePrev;
                 return prev;
             }
             prev_aff = Some(prev);
@@ -462,6 +466,7 @@ impl Sched {
             && self.asym_fits_cpu(fit, prev)
         {
             // The kthread is about to sleep: the task that waits for it can stay.
+            self.search.rule = PlacementRule::PerCpuKthread;
             return prev;
         }
         let recent = core::mem::replace(&mut self.tasks[task].recent_used_cpu, prev);
@@ -475,6 +480,7 @@ impl Sched {
         {
             if !cluster || self.domains.cpus_share_resources(recent, target) {
                 self.search.fast_hits += 1;
+                self.search.rule = PlacementRule::IdleRecent;
                 return recent;
             }
             recent_aff = Some(recent);
@@ -482,11 +488,13 @@ impl Sched {
         if let Some(fit) = fit {
             let sd = self.domains.sd_asym_cpucapacity[target.idx()];
             if sd.is_some() {
+                self.search.rule = PlacementRule::Capacity;
                 return self
                     .select_idle_capacity(task, sd, target, fit)
                     .unwrap_or(target);
             }
         }
+        self.search.rule = PlacementRule::Target;
         let sd = self.domains.sd_llc[target.idx()];
         if sd.is_none() {
             return target;
@@ -498,13 +506,16 @@ impl Sched {
                 && self.cpus_share_cache(prev, target)
                 && let Some(cpu) = self.select_idle_smt(task, sd, prev)
             {
+                self.search.rule = PlacementRule::IdleSibling;
                 return cpu;
             }
         }
-        self.select_idle_cpu(this_cpu, task, sd, has_idle_core, target)
-            .or(prev_aff)
-            .or(recent_aff)
-            .unwrap_or(target)
+        let found = self.select_idle_cpu(this_cpu, task, sd, has_idle_core, target);
+        if let Some(cpu) = found.or(prev_aff).or(recent_aff) {
+            self.search.rule = PlacementRule::Scan;
+            return cpu;
+        }
+        target
     }
 
     /// Chooses a CPU for a fair task that wakes (`WF_TTWU`), is forked (`WF_FORK`) or execs (`WF_EXEC`);
@@ -549,6 +560,7 @@ impl Sched {
         }
         if slow.is_some() {
             self.search.slow_path += 1;
+            self.search.rule = PlacementRule::SlowPath;
             return self.sched_balance_find_dst_cpu(slow, task, this_cpu, prev_cpu, sd_flag);
         }
         if wake_flags & WF_TTWU != 0 {

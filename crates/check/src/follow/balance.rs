@@ -7,6 +7,7 @@
 //!          of NI_RANDOM: where ours is asked for a newly idle CPU, every domain is tried.
 
 use super::Follower;
+use super::classify::NOT_ALLOWED;
 use super::cpu::Move;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
@@ -18,19 +19,19 @@ use fairwind_sched::{CpuId, Effect, Sched, TaskId};
 
 const NOT_LAST_BALANCE: Class = Class::NotRecorded("when its domains were last balanced");
 const NOT_DRAWN: Class = Class::NotRecorded("random numbers of NI_RANDOM");
-const NOT_ALLOWED: Class = Class::NotRecorded("allowed CPUs");
 
 impl Follower<'_> {
     /// A task went to another CPU: as part of a wakeup, or because a pass moved it.
     pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
         if self.cpu(r.cpu).waking == Some(pid) {
+            self.place(r, pid);
             return;
         }
         if orig as usize >= self.cpus.len() || dest as usize >= self.cpus.len() {
             return;
         }
         if self.cpu(r.cpu).waking.is_none() && r.softirq {
-            self.end_tick(r);
+            self.drop_clock(r);
         }
         let task = self.task(pid, "", orig, r.ts);
         if self.sched.tasks[task].cpu.0 == dest {

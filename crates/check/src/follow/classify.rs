@@ -16,6 +16,9 @@ pub(super) struct Pair {
 /// A task whose virtual runtime the recording has not shown yet.
 pub(super) const EARLIER_STATE: Class = Class::NotRecorded("state from before the recording");
 
+/// Which CPUs a task may use shows only in where it is put.
+pub(super) const NOT_ALLOWED: Class = Class::NotRecorded("allowed CPUs");
+
 impl Follower<'_> {
     /// For a choice between tasks of a queue: both states must have been shown, and no other CPU may
     /// have changed the queue since this CPU's last record.

@@ -28,23 +28,28 @@ impl Follower<'_> {
         let own = cpu.0 == r.cpu;
         let waking = self.cpu(r.cpu).waking;
         if own && waking.is_none() && !r.softirq {
-            self.end_tick(r);
+            self.drop_clock(r);
         }
         let clock = self.charged_clock(task, r.ts, runtime);
         if !own || waking.is_some() {
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
         } else if r.softirq {
-            self.end_tick(r);
+            self.drop_clock(r);
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
         } else {
             self.cpu(r.cpu).pending_clock = Some(clock);
         }
+        let charged = self.cpu(r.cpu).pending_clock == Some(clock);
         if let Some(vruntime) = vruntime {
             self.cpu(r.cpu).charges.push(Charge {
                 task,
                 runtime,
                 vruntime,
             });
+        }
+        if charged && self.is_call_of_its_own(pid) {
+            self.cpu(r.cpu).pending_clock = None;
+            self.charge(r, clock);
         }
     }
 

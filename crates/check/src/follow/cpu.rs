@@ -1,5 +1,6 @@
 //! What a CPU has recorded of a call that is not over yet.
 
+use super::ticks::Charged;
 use crate::record::EntityProbe;
 use fairwind_sched::TaskId;
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ pub(super) struct CpuContext {
     pub(super) irq_moves: Vec<Move>,
     /// The clock of the tick after which the softirq balances.
     pub(super) balance_clock: Option<u64>,
+    /// A tick whose outcome its next record shows.
+    pub(super) charged: Option<Charged>,
     /// A pass of the kernel has told when its domains were balanced.
     pub(super) balance_known: bool,
     pub(super) set_next: Vec<EntityProbe>,

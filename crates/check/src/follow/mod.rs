@@ -9,11 +9,13 @@
 //! Units.       ns of the trace clock, which is that of the run queues.
 //! Deviations.  Interrupts and stolen time that the kernel takes off a task's time are not recorded.
 
+mod ahead;
 mod attributes;
 mod balance;
 mod classify;
 mod clock;
 mod cpu;
+mod placement;
 mod start;
 mod state;
 mod switches;
@@ -24,8 +26,10 @@ mod wakeups;
 use crate::facts::Facts;
 use crate::judge::{Decision, Judge, Measure};
 use crate::record::{Record, What};
+use ahead::Ahead;
 use cpu::CpuContext;
 use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
+use placement::Placement;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::Names;
 use wakeups::PendingWakeup;
@@ -41,8 +45,16 @@ pub(crate) struct Follower<'a> {
     cpus: Vec<CpuContext>,
     names: Names,
     wakeups: BTreeMap<i32, PendingWakeup>,
+    /// Wakeups whose CPU is being chosen.
+    placements: BTreeMap<i32, Placement>,
+    /// How each wakeup goes on, by the index of its `sched_waking`.
+    ahead: BTreeMap<usize, Ahead>,
     /// Whether a program's last wakeup that tells it had WF_SYNC.
-    syncs: BTreeMap<String, bool>,
+    syncs: BTreeMap<(String, String), bool>,
+    /// The next record of the same CPU, for each record.
+    next_on_cpu: Vec<Option<usize>>,
+    /// Tasks that have begun to exit and are still in their autogroup.
+    exiting: BTreeSet<TaskId>,
     groups: BTreeMap<String, GroupId>,
     /// Entities whose state the recording has shown.
     seen: BTreeSet<SeId>,
@@ -63,7 +75,11 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         sched,
         judge: Judge::default(),
         wakeups: BTreeMap::new(),
+        placements: BTreeMap::new(),
+        ahead: ahead::wakeups(records),
         syncs: BTreeMap::new(),
+        next_on_cpu: ahead::next_on_cpu(records),
+        exiting: BTreeSet::new(),
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
         seen: BTreeSet::new(),
         unsure: BTreeSet::new(),
@@ -78,7 +94,12 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower.at = at;
         follower.record(record);
         follower.cpu(record.cpu).last_resched = record.need_resched;
+        follower.ask_again(record);
         follower.sched.effects.clear();
+        let over = follower.next_on_cpu[at].is_none_or(|next| !records[next].what.is_inside());
+        if over {
+            follower.end_softirq(record);
+        }
     }
     follower.judge
 }
@@ -98,6 +119,8 @@ impl Follower<'_> {
     }
 
     fn record(&mut self, r: &Record) {
+        self.end_charge(r);
+        self.end_placements(r);
         self.end_calls(r);
         match &r.what {
             What::Runtime {
@@ -108,7 +131,13 @@ impl Follower<'_> {
                 self.stat_runtime(r, *pid, *runtime, *vruntime);
             }
             What::Other => {}
-            What::Waking { pid, comm, prio } => self.waking(r, *pid, comm, *prio),
+            What::Exit { pid } => self.exit(r, *pid),
+            What::Waking {
+                pid,
+                comm,
+                prio,
+                slept_on,
+            } => self.waking(r, *pid, comm, *prio, *slept_on),
             What::Migrate { pid, orig, dest } => self.migrate(r, *pid, *orig, *dest),
             What::Wakeup { pid, prio, target } => self.wakeup(r, *pid, *prio, *target),
             What::Fork {
@@ -135,12 +164,7 @@ impl Follower<'_> {
     /// A record of another kind ends what earlier ones of its CPU began: a clock update that nothing
     /// used was a tick's, and balancing in the softirq is over.
     fn end_calls(&mut self, r: &Record) {
-        let inside = matches!(
-            r.what,
-            What::Migrate { .. } | What::Runtime { .. } | What::PlaceEntity { .. }
-        );
-        let probe = matches!(r.what, What::SetNext(_) | What::PutPrev(_));
-        if inside || probe {
+        if r.what.is_inside() {
             return;
         }
         let uses_clock = matches!(
@@ -152,9 +176,17 @@ impl Follower<'_> {
                 | What::Attach { .. }
         );
         if self.cpu(r.cpu).waking.is_none() && !uses_clock {
-            self.end_tick(r);
+            self.drop_clock(r);
         }
         self.end_softirq(r);
+    }
+
+    /// A clock update that nothing claimed.
+    fn drop_clock(&mut self, r: &Record) {
+        if let Some(clock) = self.cpu(r.cpu).pending_clock.take() {
+            self.sched.follow_charge(CpuId(r.cpu), clock);
+        }
+        self.compare_vruntimes(r.cpu, r.ts);
     }
 
     /// A CPU's clock at a time of the trace, where nothing tells it better: it never goes back.

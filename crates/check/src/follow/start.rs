@@ -51,5 +51,6 @@ pub(super) fn scheduler(facts: &Facts, start: u64) -> Sched {
         avg.util_sum = (queue.util_avg * divider) as u32;
         sched.list_leaf(cfs_rq);
     }
+    sched.follow_idle_start();
     sched
 }

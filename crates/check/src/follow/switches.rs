@@ -77,6 +77,9 @@ impl Follower<'_> {
     fn follow_pick(&mut self, r: &Record, clock: u64, next: TaskId, moves: &[Move], idles: bool) {
         let cpu = CpuId(r.cpu);
         self.sched.newidle_balancing = false;
+        if idles && !self.sched.rqs[cpu].ttwu_pending {
+            self.sched.rqs[cpu].idle_stamp = if moves.is_empty() { clock } else { 0 };
+        }
         if !moves.is_empty() {
             if idles {
                 let idle = self.sched.rqs[cpu].idle;
@@ -123,7 +126,7 @@ impl Follower<'_> {
         self.sched.newidle_balancing = true;
     }
 
-    fn describe_all(&self, tasks: &[TaskId]) -> String {
+    pub(super) fn describe_all(&self, tasks: &[TaskId]) -> String {
         tasks
             .iter()
             .map(|task| self.describe(*task))

@@ -6,6 +6,7 @@
 
 use super::Follower;
 use crate::facts::{Facts, TaskFacts};
+use crate::record::Record;
 use fairwind_sched::task::{Class, TaskState};
 use fairwind_sched::{CpuId, CpuMask, Policy, SchedAttr, TaskId};
 use std::collections::BTreeMap;
@@ -69,6 +70,7 @@ impl Follower<'_> {
             return self.sched.rqs[CpuId(cpu)].idle;
         }
         if let Some(&task) = self.names.tasks.get(&pid) {
+            self.rename(task, comm);
             return task;
         }
         let before = self.names.before.get(&pid).cloned();
@@ -100,11 +102,7 @@ impl Follower<'_> {
             .min(nr_cpus as u32 - 1);
         let task = self.sched.spawn(CpuId(home), ts);
         if let Some(cpu) = bound {
-            self.sched.tasks[task].is_per_cpu_kthread = true;
-            // It cannot fail: the task is new and the CPU is there.
-            let _ = self
-                .sched
-                .set_cpus_allowed(task, &CpuMask::of(nr_cpus, [cpu]), ts);
+            self.bind(task, cpu);
         }
         self.sched.tasks[task].state = TaskState::Interruptible;
         let se = self.sched.tasks[task].se;
@@ -117,6 +115,48 @@ impl Follower<'_> {
         self.sched.ses[se].avg.load_avg = 0;
         self.unsure.insert(task);
         task
+    }
+
+    /// Binds a kernel thread to its CPU.
+    fn bind(&mut self, task: TaskId, cpu: CpuId) {
+        self.sched.tasks[task].is_per_cpu_kthread = true;
+        let only = CpuMask::of(self.sched.nr_cpus(), [cpu]);
+        let held = self.sched.rqs[self.sched.tasks[task].cpu].clock;
+        if self.sched.set_cpus_allowed(task, &only, held).is_err() {
+            self.judge
+                .mended("threads bound to CPUs that are not there");
+        }
+    }
+
+    /// A task has another name than before: a kernel thread gets the one that tells its CPU when it
+    /// is bound, after it was forked.
+    fn rename(&mut self, task: TaskId, comm: &str) {
+        let Some((_, name)) = self.names.names.get_mut(&task) else {
+            return;
+        };
+        if comm.is_empty() || name == comm {
+            return;
+        }
+        comm.clone_into(name);
+    }
+
+    /// A kernel thread that its creator has named and bound is woken.
+    pub(super) fn bind_by_name(&mut self, task: TaskId) {
+        let bound = bound_cpu(self.name_only(task)).filter(|cpu| cpu.idx() < self.sched.nr_cpus());
+        if let Some(cpu) = bound
+            && self.sched.tasks[task].nr_cpus_allowed > 1
+        {
+            self.bind(task, cpu);
+        }
+    }
+
+    /// A task begins to exit.
+    pub(super) fn exit(&mut self, r: &Record, pid: i32) {
+        let task = self.task(pid, "", r.cpu, r.ts);
+        if self.is_ordinary(task) {
+            self.sched.tasks[task].exiting = true;
+            self.exiting.insert(task);
+        }
     }
 
     /// Notes a fork's child.

@@ -1,17 +1,16 @@
-//! Wakeups and forks: placement is asked when the wakeup begins, preemption when it is complete.
+//! Wakeups and forks: preemption is asked when the task is queued.
 //!
 //! Model.   `sched_waking` comes before the CPU is chosen, `sched_wakeup` after the task is queued: by
 //!          the waker, or later by the target CPU (TTWU_QUEUE).
-//! Deviations. WF_SYNC is not recorded. A program is taken to wake with it if it did so the last time
-//!          that it made a difference, outside interrupts; where the two answers differ and the
-//!          kernel's is the other one, that is a fact not recorded.
+//! Not here. The choice of the CPU: see `placement`.
 
 use super::Follower;
-use super::classify::{EARLIER_STATE, Pair};
+use super::classify::{NOT_ALLOWED, Pair};
+use super::placement::describe_cpus;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::Record;
-use fairwind_sched::flags::{WF_FROM_IRQ, WF_SYNC};
+use fairwind_sched::flags::WF_FROM_IRQ;
 use fairwind_sched::replay::FollowedWakeup;
 use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, TaskId};
@@ -19,68 +18,49 @@ use fairwind_sched::{CpuId, TaskId};
 /// A fork is placed at most this long after its CPU's last clock update.
 const FORK_NS: u64 = 200_000;
 
-const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
-const NOT_ALLOWED: Class = Class::NotRecorded("allowed CPUs");
-
 /// A wakeup that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingWakeup {
     /// The waker's CPU.
     by: u32,
-    waker: TaskId,
+    /// When it began.
     ts: u64,
-    /// Index of its record.
-    at: usize,
     wake_flags: u32,
-    /// Our choice: as the wakeup seems to be, and with the other value of WF_SYNC.
-    asked: Option<(CpuId, CpuId)>,
     resched_before: bool,
     /// The task was running, about to sleep.
     running: bool,
 }
 
 impl Follower<'_> {
-    pub(super) fn waking(&mut self, r: &Record, pid: i32, comm: &str, prio: i32) {
+    pub(super) fn waking(&mut self, r: &Record, pid: i32, comm: &str, prio: i32, slept_on: u32) {
         let context = self.cpu(r.cpu);
         context.clocks.clear();
         context.placed.clear();
-        let task = self.task(pid, comm, r.cpu, r.ts);
+        context.waking = Some(pid);
+        let task = self.task(pid, comm, slept_on, r.ts);
         let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
+        let queued = self.sched.tasks[task].is_queued();
         if !running {
             self.set_prio(task, prio);
         }
-        let mut wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
-        let mut asked = None;
-        let queued = self.sched.tasks[task].is_queued();
-        if !running && !queued && self.is_ordinary(task) {
-            if self.sched.tasks[task].nr_cpus_allowed > 1 {
-                let here = CpuId(r.cpu);
-                let now = self.clock_at(here, r.ts);
-                let waker = self.name_only(self.sched.rqs[here].curr);
-                if !r.irq && self.syncs.get(waker) == Some(&true) {
-                    wake_flags |= WF_SYNC;
-                }
-                let other = wake_flags ^ WF_SYNC;
-                asked = Some(
-                    self.sched
-                        .ask_wakeup_cpus(here, task, now, [wake_flags, other]),
-                );
-            } else {
-                self.sched.tasks[task].state = TaskState::Waking;
+        if !running && !queued {
+            self.sleeps_on(task, slept_on);
+            if self.is_ordinary(task) {
+                self.bind_by_name(task);
             }
         }
+        let wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
         let pending = PendingWakeup {
             by: r.cpu,
-            waker: self.sched.rqs[CpuId(r.cpu)].curr,
             ts: r.ts,
-            at: self.at,
             wake_flags,
-            asked,
             resched_before: r.need_resched,
             running,
         };
         self.wakeups.insert(pid, pending);
-        self.cpu(r.cpu).waking = Some(pid);
+        if !running && !queued && self.is_ordinary(task) {
+            self.begin_placement(r, pid, task, wake_flags);
+        }
     }
 
     pub(super) fn wakeup(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
@@ -88,20 +68,20 @@ impl Follower<'_> {
         if direct {
             self.cpu(r.cpu).waking = None;
         }
+        self.end_placement(pid);
         let Some(wakeup) = self.wakeups.remove(&pid) else {
             return;
         };
         if target as usize >= self.cpus.len() {
             return;
         }
+        if !direct {
+            self.sched.rqs[CpuId(target)].ttwu_pending = false;
+        }
         let task = self.task(pid, "", target, r.ts);
         let curr_there = self.sched.rqs[self.sched.tasks[task].cpu].curr;
         if wakeup.running && !(self.sched.is_blocked(task) && curr_there != task) {
             return;
-        }
-        if let Some(asked) = wakeup.asked {
-            self.judge_placement(r, &wakeup, task, pid, CpuId(target), asked);
-            self.learn_sync(&wakeup, CpuId(target), asked);
         }
         self.set_prio(task, prio);
         let cpu = CpuId(target);
@@ -164,67 +144,6 @@ impl Follower<'_> {
             .judge(decision, kernel == ours, baselines, || (class, text));
     }
 
-    /// Where WF_SYNC made the difference, the kernel's choice tells whether it was set.
-    fn learn_sync(&mut self, wakeup: &PendingWakeup, kernel: CpuId, (ours, other): (CpuId, CpuId)) {
-        if ours == other || wakeup.wake_flags & WF_FROM_IRQ != 0 {
-            return;
-        }
-        let guess = wakeup.wake_flags & WF_SYNC != 0;
-        let sync = match kernel {
-            cpu if cpu == ours => guess,
-            cpu if cpu == other => !guess,
-            _ => return,
-        };
-        let waker = self.name_only(wakeup.waker).to_owned();
-        self.syncs.insert(waker, sync);
-    }
-
-    fn judge_placement(
-        &mut self,
-        r: &Record,
-        wakeup: &PendingWakeup,
-        task: TaskId,
-        pid: i32,
-        kernel: CpuId,
-        (ours, other): (CpuId, CpuId),
-    ) {
-        let prev = self.sched.tasks[task].cpu;
-        let class = if other == kernel {
-            NOT_SYNC
-        } else if self.never_on(pid, ours.0) {
-            NOT_ALLOWED
-        } else if self.others_changed(wakeup.by, wakeup.at, None) {
-            Class::Race
-        } else if self.unsure.contains(&task) {
-            EARLIER_STATE
-        } else {
-            Class::Ours
-        };
-        let text = format!(
-            "{} from cpu{} woken by cpu{}: kernel cpu{}, ours cpu{} (cpu{} with the other WF_SYNC); \
-             running {:?}",
-            self.name(task),
-            prev.0,
-            wakeup.by,
-            kernel.0,
-            ours.0,
-            other.0,
-            self.sched
-                .rqs
-                .iter()
-                .map(|rq| rq.nr_running)
-                .collect::<Vec<_>>(),
-        );
-        let baselines = Baselines {
-            candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
-            fifo: Some(kernel == prev),
-            least_vruntime: None,
-        };
-        let decision = Self::decision(r, Measure::Placement, "wakeup");
-        self.judge
-            .judge(decision, kernel == ours, baselines, || (class, text));
-    }
-
     pub(super) fn fork(&mut self, r: &Record, parent: i32, child: i32, comm: &str) {
         let cpu = CpuId(r.cpu);
         let held = self.sched.rqs[cpu].clock;
@@ -259,9 +178,11 @@ impl Follower<'_> {
                 Class::Ours
             };
             let text = format!(
-                "{}: kernel cpu{target}, ours cpu{}",
+                "{} forked on cpu{}: kernel cpu{target}, ours cpu{}; {}",
                 self.name(task),
-                ours.0
+                r.cpu,
+                ours.0,
+                describe_cpus(&self.sched),
             );
             let baselines = Baselines {
                 candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),

@@ -14,6 +14,7 @@
 use super::env::{CpuIdleType, LbEnv};
 use crate::features::Feature;
 use crate::sched::Sched;
+use crate::units::CpuId;
 
 /// Bits: `sum_util` is at most 1024 a CPU, so `x` ≤ 1024 and the product ≤ 2²⁰ · 2¹⁴.
 fn nr_idle_scan(sum_util: u64, llc_weight: u32, imbalance_pct: u32) -> i32 {
@@ -24,6 +25,20 @@ fn nr_idle_scan(sum_util: u64, llc_weight: u32, imbalance_pct: u32) -> i32 {
 }
 
 impl Sched {
+    /// Sets `nr_idle_scan` of a CPU's cache by what its CPUs are used at the moment.
+    pub(crate) fn refresh_idle_cpu_scan(&mut self, cpu: CpuId) {
+        let sd = self.domains.sd_llc[cpu.idx()];
+        let (Some(sd), Some(shared)) = (sd.get(), self.domains.sd_llc_shared[cpu.idx()].get())
+        else {
+            return;
+        };
+        let span = self.domains.sched_domain_span(sd);
+        let sum_util = span.iter().map(|cpu| self.cpu_util_cfs(cpu)).sum();
+        let pct = self.domains.sd[sd].imbalance_pct;
+        let nr = nr_idle_scan(sum_util, self.domains.sd_llc_size[cpu.idx()], pct);
+        self.domains.sds[shared].nr_idle_scan = nr;
+    }
+
     /// After a pass over the cache's domain that was not newly idle: sets the cache's
     /// `nr_idle_scan`.
     pub(super) fn update_idle_cpu_scan(&mut self, env: &LbEnv, sum_util: u64) {

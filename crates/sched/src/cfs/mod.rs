@@ -29,6 +29,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     dequeue_entity: Sched::dequeue_entity_cfs,
     enqueue_task: Sched::enqueue_task_cfs,
     dequeue_task: Sched::dequeue_task_cfs,
+    update_curr: Sched::update_curr_cfs,
     set_next_entity: Sched::set_next_entity_cfs,
     put_prev_entity: Sched::put_prev_entity_cfs,
     pick_next_task: Sched::pick_next_task_cfs,

@@ -33,6 +33,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     dequeue_entity: Sched::dequeue_entity_eevdf,
     enqueue_task: Sched::enqueue_task_eevdf,
     dequeue_task: Sched::dequeue_task_eevdf,
+    update_curr: Sched::update_curr_eevdf,
     set_next_entity: Sched::set_next_entity_eevdf,
     put_prev_entity: Sched::put_prev_entity_eevdf,
     pick_next_task: Sched::pick_next_task_eevdf,

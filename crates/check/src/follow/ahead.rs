@@ -1,0 +1,124 @@
+//! How a wakeup goes on: read ahead, since what a kernel chose shows only after it chose.
+//!
+//! Model. `sched_waking` is written before the CPU is chosen; `sched_migrate_task` right after it, by
+//!        the waker, if the task leaves its CPU; `sched_wakeup` once the task is queued, by the waker
+//!        or by the CPU that it goes to.
+
+use crate::record::{Record, What};
+use std::collections::BTreeMap;
+
+/// How a wakeup goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ahead {
+    /// Index of the record that the task leaves its CPU, if it does.
+    pub(super) migrate: Option<usize>,
+    /// Where.
+    pub(super) target: u32,
+    /// By that CPU itself, which the waker left it to.
+    pub(super) remote: bool,
+}
+
+/// Every wakeup that is seen to its end, by the index of its `sched_waking`.
+pub(super) fn wakeups(records: &[Record]) -> BTreeMap<usize, Ahead> {
+    let mut begun: BTreeMap<i32, (usize, Option<usize>)> = BTreeMap::new();
+    let mut wakeups = BTreeMap::new();
+    for (at, r) in records.iter().enumerate() {
+        match r.what {
+            What::Waking { pid, .. } => {
+                begun.insert(pid, (at, None));
+            }
+            What::Migrate { pid, .. } => {
+                if let Some((waking, migrate @ None)) = begun.get_mut(&pid)
+                    && records[*waking].cpu == r.cpu
+                {
+                    *migrate = Some(at);
+                }
+            }
+            What::Wakeup { pid, target, .. } => {
+                if let Some((waking, migrate)) = begun.remove(&pid) {
+                    let ahead = Ahead {
+                        migrate,
+                        target,
+                        remote: records[waking].cpu != r.cpu,
+                    };
+                    wakeups.insert(waking, ahead);
+                }
+            }
+            _ => {}
+        }
+    }
+    wakeups
+}
+
+/// The next record of the same CPU, for each record.
+pub(super) fn next_on_cpu(records: &[Record]) -> Vec<Option<usize>> {
+    let mut last: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut next = vec![None; records.len()];
+    for (at, r) in records.iter().enumerate() {
+        if let Some(before) = last.insert(r.cpu, at) {
+            next[before] = Some(at);
+        }
+    }
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(cpu: u32, what: What) -> Record {
+        Record {
+            ts: 0,
+            cpu,
+            irq: false,
+            softirq: false,
+            need_resched: false,
+            what,
+        }
+    }
+
+    fn waking(cpu: u32, pid: i32) -> Record {
+        let what = What::Waking {
+            pid,
+            comm: String::new(),
+            prio: 120,
+            slept_on: 0,
+        };
+        record(cpu, what)
+    }
+
+    #[test]
+    fn a_wakeup_is_read_to_its_end() {
+        let migrate = |cpu, pid| {
+            let (orig, dest) = (0, 2);
+            record(cpu, What::Migrate { pid, orig, dest })
+        };
+        let wakeup = |cpu, pid, target| {
+            let prio = 120;
+            record(cpu, What::Wakeup { pid, prio, target })
+        };
+        let records = [
+            waking(1, 7),
+            waking(3, 8),
+            migrate(3, 7),
+            migrate(1, 7),
+            wakeup(3, 8, 3),
+            wakeup(2, 7, 2),
+            waking(1, 9),
+        ];
+        let wakeups = wakeups(&records);
+        let left = Ahead {
+            migrate: Some(3),
+            target: 2,
+            remote: true,
+        };
+        let stayed = Ahead {
+            migrate: None,
+            target: 3,
+            remote: false,
+        };
+        assert_eq!(wakeups, BTreeMap::from([(0, left), (1, stayed)]));
+        let next = next_on_cpu(&records);
+        assert_eq!(next, [Some(3), Some(2), Some(4), Some(6), None, None, None]);
+    }
+}

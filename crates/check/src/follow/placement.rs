@@ -1,0 +1,331 @@
+//! Placement of wakeups: which CPU a sleeping task goes to.
+//!
+//! Model.      The kernel chooses between `sched_waking` and the waker's next record, which is
+//!             `sched_migrate_task` if the task leaves its CPU: then ours is asked there, else at
+//!             `sched_waking`. Other CPUs go on meanwhile, so ours is asked again after each of their
+//!             records in between. The kernel's answer is known by reading ahead. A task that
+//!             its target is to queue by itself counts as on its way there (`ttwu_pending`) from the
+//!             choice on.
+//! Deviations. WF_SYNC is not recorded. A program is taken to wake another with it if it did so the last
+//!             time that it made a difference, outside interrupts; where the two answers differ and
+//!             the kernel's is the other one, that is a fact not recorded.
+
+use super::Follower;
+use super::ahead::Ahead;
+use super::classify::{EARLIER_STATE, NOT_ALLOWED};
+use crate::baselines::Baselines;
+use crate::judge::{Class, Decision, Measure};
+use crate::record::{Record, What};
+use fairwind_sched::flags::{WF_FROM_IRQ, WF_SYNC};
+use fairwind_sched::task::TaskState;
+use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
+
+const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
+
+/// A question that can be asked again.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    task: TaskId,
+    /// The waker's CPU.
+    here: CpuId,
+    wake_flags: u32,
+    /// What the first time the question was asked has overwritten.
+    recent_used_cpu: CpuId,
+}
+
+impl Question {
+    /// Ours, of a scheduler that is changed by it.
+    fn ask(self, sched: &mut Sched, ts: u64) -> CpuId {
+        sched.tasks[self.task].recent_used_cpu = self.recent_used_cpu;
+        let now = ts.max(sched.rqs[self.here].clock);
+        sched.ask_wakeup_cpu(self.here, self.task, now, self.wake_flags)
+    }
+}
+
+/// A wakeup whose CPU is being chosen.
+#[derive(Clone, Debug)]
+pub(super) struct Placement {
+    question: Question,
+    /// What the records to come tell of the kernel's choice.
+    ahead: Ahead,
+    /// Our answer, once it has been asked.
+    answer: Option<Answer>,
+    /// What ours would have been at other times of the wakeup.
+    others: Vec<CpuId>,
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    decision: Decision,
+    ours: CpuId,
+    /// Why they differ, if other times do not tell.
+    class: Class,
+    text: String,
+    baselines: Baselines,
+}
+
+impl Follower<'_> {
+    /// A sleeping task is woken: it gets a CPU.
+    pub(super) fn begin_placement(&mut self, r: &Record, pid: i32, task: TaskId, wake_flags: u32) {
+        let Some(&ahead) = self.ahead.get(&self.at) else {
+            return;
+        };
+        if ahead.target as usize >= self.cpus.len() {
+            return;
+        }
+        if self.sched.tasks[task].nr_cpus_allowed == 1 {
+            self.sched.tasks[task].state = TaskState::Waking;
+            if ahead.remote {
+                self.sched.rqs[CpuId(ahead.target)].ttwu_pending = true;
+            }
+            return;
+        }
+        let here = CpuId(r.cpu);
+        let waker = self.sched.rqs[here].curr;
+        let sync = wake_flags & WF_FROM_IRQ == 0 && self.wakes_sync(waker, task);
+        let question = Question {
+            task,
+            here,
+            wake_flags: wake_flags | if sync { WF_SYNC } else { 0 },
+            recent_used_cpu: self.sched.tasks[task].recent_used_cpu,
+        };
+        let mut placement = Placement {
+            question,
+            ahead,
+            answer: None,
+            others: Vec::new(),
+        };
+        if ahead.migrate.is_some() {
+            placement
+                .others
+                .push(question.ask(&mut self.sched.clone(), r.ts));
+        }
+        self.placements.insert(pid, placement);
+        if ahead.migrate.is_none() {
+            self.place(r, pid);
+        }
+    }
+
+    /// Asks ours at the time of the kernel's choice.
+    pub(super) fn place(&mut self, r: &Record, pid: i32) {
+        let Some(mut placement) = self.placements.remove(&pid) else {
+            return;
+        };
+        let kernel = CpuId(placement.ahead.target);
+        placement.answer = Some(self.ask_placement(r, pid, placement.question, kernel));
+        if placement.ahead.remote {
+            self.sched.rqs[kernel].ttwu_pending = true;
+        }
+        self.placements.insert(pid, placement);
+    }
+
+    fn ask_placement(&mut self, r: &Record, pid: i32, question: Question, kernel: CpuId) -> Answer {
+        let Question { task, here, .. } = question;
+        let prev = self.sched.tasks[task].cpu;
+        let before = self.sched.clone();
+        let ours = question.ask(&mut self.sched, r.ts);
+        let search = self.sched.search;
+        let mut class = Class::Ours;
+        if ours != kernel {
+            class = self.why_not(r, pid, question, kernel, &before, ours);
+        }
+        let text = format!(
+            "{} from cpu{} (before: cpu{}), woken by {} on cpu{}: kernel cpu{}, ours cpu{} by {}, \
+             target cpu{}; {}",
+            self.name(task),
+            prev.0,
+            question.recent_used_cpu.0,
+            self.name(self.sched.rqs[here].curr),
+            here.0,
+            kernel.0,
+            ours.0,
+            search.rule.name(),
+            search.target.map_or(0, |cpu| cpu.0),
+            describe_cpus(&before),
+        );
+        Answer {
+            decision: Self::decision(r, Measure::Placement, "wakeup"),
+            ours,
+            class,
+            text,
+            baselines: Baselines {
+                candidates: u64::from(before.tasks[task].nr_cpus_allowed),
+                fifo: Some(kernel == prev),
+                least_vruntime: None,
+            },
+        }
+    }
+
+    /// Asks under other assumptions on what is not recorded.
+    fn why_not(
+        &mut self,
+        r: &Record,
+        pid: i32,
+        question: Question,
+        kernel: CpuId,
+        before: &Sched,
+        ours: CpuId,
+    ) -> Class {
+        let waker = before.rqs[question.here].curr;
+        if question.wake_flags & WF_FROM_IRQ == 0 && !before.tasks[waker].exiting {
+            let other = Question {
+                wake_flags: question.wake_flags ^ WF_SYNC,
+                ..question
+            };
+            let mut copy = before.clone();
+            if other.ask(&mut copy, r.ts) == kernel {
+                self.sched = copy;
+                let key = self.programs(waker, question.task);
+                self.syncs.insert(key, other.wake_flags & WF_SYNC != 0);
+                return NOT_SYNC;
+            }
+        }
+        if self.unsure.contains(&question.task) {
+            return EARLIER_STATE;
+        }
+        if self.never_on(pid, ours.0) {
+            let mut copy = before.clone();
+            let seen = self.cpus_of(pid);
+            let held = copy.rqs[copy.tasks[question.task].cpu].clock;
+            let possible = copy.set_cpus_allowed(question.task, &seen, held).is_ok();
+            if possible && question.ask(&mut copy, r.ts) == kernel {
+                return NOT_ALLOWED;
+            }
+        }
+        Class::Ours
+    }
+
+    /// Another CPU has recorded something while CPUs are being chosen.
+    pub(super) fn ask_again(&mut self, r: &Record) {
+        let changes = matches!(
+            r.what,
+            What::Switch { .. }
+                | What::Wakeup { .. }
+                | What::WakeupNew { .. }
+                | What::Migrate { .. }
+        );
+        if !changes {
+            return;
+        }
+        let mut placements = std::mem::take(&mut self.placements);
+        for placement in placements.values_mut() {
+            let kernel = CpuId(placement.ahead.target);
+            let agrees = placement
+                .answer
+                .as_ref()
+                .is_some_and(|answer| answer.ours == kernel);
+            if placement.question.here.0 != r.cpu && !agrees {
+                let mut copy = self.sched.clone();
+                if placement.answer.is_some() && placement.ahead.remote {
+                    copy.rqs[kernel].ttwu_pending = false;
+                }
+                placement
+                    .others
+                    .push(placement.question.ask(&mut copy, r.ts));
+            }
+        }
+        self.placements = placements;
+    }
+
+    /// A CPU's next record: what it was choosing is chosen.
+    pub(super) fn end_placements(&mut self, r: &Record) {
+        if self.placements.is_empty() {
+            return;
+        }
+        let over = |p: &Placement| p.question.here.0 == r.cpu && p.answer.is_some();
+        let pids: Vec<i32> = self
+            .placements
+            .iter()
+            .filter_map(|(&pid, placement)| over(placement).then_some(pid))
+            .collect();
+        for pid in pids {
+            self.end_placement(pid);
+        }
+    }
+
+    /// Judges a choice, which nothing can change any more.
+    pub(super) fn end_placement(&mut self, pid: i32) {
+        let Some(Placement {
+            ahead,
+            answer: Some(answer),
+            others,
+            ..
+        }) = self.placements.remove(&pid)
+        else {
+            return;
+        };
+        let kernel = CpuId(ahead.target);
+        let Answer {
+            decision,
+            ours,
+            mut class,
+            text,
+            baselines,
+        } = answer;
+        if class == Class::Ours && others.contains(&kernel) {
+            class = Class::Race;
+        }
+        self.judge
+            .judge(decision, ours == kernel, baselines, || (class, text));
+    }
+
+    fn programs(&self, waker: TaskId, wakee: TaskId) -> (String, String) {
+        (
+            self.name_only(waker).to_owned(),
+            self.name_only(wakee).to_owned(),
+        )
+    }
+
+    fn wakes_sync(&self, waker: TaskId, wakee: TaskId) -> bool {
+        self.syncs.get(&self.programs(waker, wakee)) == Some(&true)
+    }
+
+    /// The CPUs on which the recording shows a task.
+    fn cpus_of(&self, pid: i32) -> CpuMask {
+        let mut cpus = CpuMask::of(self.sched.nr_cpus(), []);
+        for r in self.records {
+            let cpu = match &r.what {
+                What::Switch { next, .. } if next.pid == pid => r.cpu,
+                What::Wakeup {
+                    pid: woken, target, ..
+                } if *woken == pid => *target,
+                _ => continue,
+            };
+            if (cpu as usize) < self.cpus.len() {
+                cpus.set(CpuId(cpu));
+            }
+        }
+        cpus
+    }
+
+    /// A sleeping task is found on another CPU than was known.
+    pub(super) fn sleeps_on(&mut self, task: TaskId, cpu: u32) {
+        if cpu as usize >= self.cpus.len() || self.sched.tasks[task].cpu.0 == cpu {
+            return;
+        }
+        if !self.unsure.contains(&task) {
+            self.judge.mended("sleeping tasks that were elsewhere");
+        }
+        self.sched.follow_sleeper(task, CpuId(cpu));
+    }
+}
+
+/// What a search looks at, CPU by CPU.
+pub(super) fn describe_cpus(sched: &Sched) -> String {
+    let describe = |cpu: CpuId| {
+        let rq = &sched.rqs[cpu];
+        let avg = &sched.cfs_rqs[rq.cfs].avg;
+        let state = if sched.idle_cpu(cpu) {
+            "idle".to_owned()
+        } else if rq.ttwu_pending && rq.nr_running == 0 {
+            "woken".to_owned()
+        } else {
+            format!("runs {}", rq.nr_running)
+        };
+        format!(
+            "cpu{} {state} load {} util {}",
+            cpu.0, avg.load_avg, avg.util_avg
+        )
+    };
+    sched.rqs.ids().map(describe).collect::<Vec<_>>().join(", ")
+}
