@@ -37,9 +37,9 @@ fn one_cpu_of_6_12() {
     expect(
         "fair-1cpu-6.12",
         &[
-            (Measure::State, 3520, 3514),
-            (Measure::Pick, 1745, 1745),
-            (Measure::Preemption, 1717, 1717),
+            (Measure::State, 3520, 3515),
+            (Measure::Pick, 2049, 2049),
+            (Measure::Preemption, 1718, 1718),
         ],
     );
 }
@@ -50,7 +50,7 @@ fn one_cpu_of_6_1() {
         "fair-1cpu-6.1",
         &[
             (Measure::State, 2820, 2818),
-            (Measure::Pick, 1526, 1521),
+            (Measure::Pick, 1634, 1632),
             (Measure::Preemption, 1665, 1665),
         ],
     );
@@ -61,10 +61,10 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 2061, 1885),
-            (Measure::Pick, 877, 866),
-            (Measure::Preemption, 1149, 1146),
-            (Measure::Placement, 134, 124),
+            (Measure::State, 2061, 1894),
+            (Measure::Pick, 1159, 1147),
+            (Measure::Preemption, 1146, 1146),
+            (Measure::Placement, 135, 125),
             (Measure::Balance, 87, 43),
         ],
     );

@@ -49,8 +49,8 @@ pub(crate) struct Follower<'a> {
     placements: BTreeMap<i32, Placement>,
     /// How each wakeup goes on, by the index of its `sched_waking`.
     ahead: BTreeMap<usize, Ahead>,
-    /// Whether a program's last wakeup that tells it had WF_SYNC.
-    syncs: BTreeMap<(String, String), bool>,
+    /// How many of a program's wakeups of another one tell that they were without WF_SYNC, and with it.
+    syncs: BTreeMap<(String, String), [u32; 2]>,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
     /// Tasks that have begun to exit and are still in their autogroup.

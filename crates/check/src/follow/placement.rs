@@ -6,9 +6,9 @@
 //!             records in between. The kernel's answer is known by reading ahead. A task that
 //!             its target is to queue by itself counts as on its way there (`ttwu_pending`) from the
 //!             choice on.
-//! Deviations. WF_SYNC is not recorded. A program is taken to wake another with it if it did so the last
-//!             time that it made a difference, outside interrupts; where the two answers differ and
-//!             the kernel's is the other one, that is a fact not recorded.
+//! Deviations. WF_SYNC is not recorded. A program is taken to wake another with it if it did so most times
+//!             that it made a difference, outside interrupts; where the two answers differ and the
+//!             kernel's is the other one, that is a fact not recorded.
 
 use super::Follower;
 use super::ahead::Ahead;
@@ -125,10 +125,13 @@ impl Follower<'_> {
         let before = self.sched.clone();
         let ours = question.ask(&mut self.sched, r.ts);
         let search = self.sched.search;
-        let mut class = Class::Ours;
-        if ours != kernel {
-            class = self.why_not(r, pid, question, kernel, &before, ours);
-        }
+        let class = if self.learn_sync(r, question, kernel, &before, ours) {
+            NOT_SYNC
+        } else if ours != kernel {
+            self.why_not(r, pid, question, kernel, &before, ours)
+        } else {
+            Class::Ours
+        };
         let text = format!(
             "{} from cpu{} (before: cpu{}), woken by {} on cpu{}: kernel cpu{}, ours cpu{} by {}, \
              target cpu{}; {}",
@@ -166,20 +169,6 @@ impl Follower<'_> {
         before: &Sched,
         ours: CpuId,
     ) -> Class {
-        let waker = before.rqs[question.here].curr;
-        if question.wake_flags & WF_FROM_IRQ == 0 && !before.tasks[waker].exiting {
-            let other = Question {
-                wake_flags: question.wake_flags ^ WF_SYNC,
-                ..question
-            };
-            let mut copy = before.clone();
-            if other.ask(&mut copy, r.ts) == kernel {
-                self.sched = copy;
-                let key = self.programs(waker, question.task);
-                self.syncs.insert(key, other.wake_flags & WF_SYNC != 0);
-                return NOT_SYNC;
-            }
-        }
         if self.unsure.contains(&question.task) {
             return EARLIER_STATE;
         }
@@ -277,7 +266,42 @@ impl Follower<'_> {
     }
 
     fn wakes_sync(&self, waker: TaskId, wakee: TaskId) -> bool {
-        self.syncs.get(&self.programs(waker, wakee)) == Some(&true)
+        self.syncs
+            .get(&self.programs(waker, wakee))
+            .is_some_and(|[without, with]| with > without)
+    }
+
+    /// Where WF_SYNC makes the difference, the kernel's choice tells whether it was set. True if ours took
+    /// the other value; it goes on from the kernel's then.
+    fn learn_sync(
+        &mut self,
+        r: &Record,
+        question: Question,
+        kernel: CpuId,
+        before: &Sched,
+        ours: CpuId,
+    ) -> bool {
+        let waker = before.rqs[question.here].curr;
+        if question.wake_flags & WF_FROM_IRQ != 0 || before.tasks[waker].exiting {
+            return false;
+        }
+        let other = Question {
+            wake_flags: question.wake_flags ^ WF_SYNC,
+            ..question
+        };
+        let mut copy = before.clone();
+        let otherwise = other.ask(&mut copy, r.ts);
+        if ours == otherwise || (ours != kernel && otherwise != kernel) {
+            return false;
+        }
+        let told = if ours == kernel { question } else { other };
+        let key = self.programs(waker, question.task);
+        let seen = self.syncs.entry(key).or_default();
+        seen[usize::from(told.wake_flags & WF_SYNC != 0)] += 1;
+        if ours != kernel {
+            self.sched = copy;
+        }
+        ours != kernel
     }
 
     /// The CPUs on which the recording shows a task.

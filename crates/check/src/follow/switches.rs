@@ -63,6 +63,17 @@ impl Follower<'_> {
         }
     }
 
+    /// `schedule()` went on with the task that ran.
+    pub(super) fn follow_same(&mut self, r: &Record, clock: u64) {
+        let cpu = CpuId(r.cpu);
+        let curr = self.sched.rqs[cpu].curr;
+        self.sched.rqs[cpu].clock_skip_requested = false;
+        let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
+        self.follow_pick(r, clock, curr, &moves, false);
+        self.compare_vruntimes(r.cpu, r.ts);
+        self.sched.rqs[cpu].need_resched = false;
+    }
+
     fn set_prev_state(&mut self, cpu: CpuId, state: PrevState) {
         let state = match state {
             PrevState::Runnable => return,

@@ -3,8 +3,8 @@
 //! Model. A tick charges the running task in a hardware interrupt, and no wakeup or switch follows
 //!        that would have charged it too. It is followed at once, since other CPUs decide by what it
 //!        changed; whether it asked for a reschedule shows in the flags of the CPU's next record, and
-//!        is judged there. A charge in the task's own context comes from a system call that asks for
-//!        run times.
+//!        is judged there. A charge in the task's own context comes from `schedule()` that goes on with
+//!        the same task, or from a system call that asks for run times.
 
 use super::Follower;
 use super::classify::Pair;
@@ -29,6 +29,7 @@ impl Follower<'_> {
     /// Was the charge just recorded a call of its own? The CPU's next records tell; of its last charge none
     /// does.
     pub(super) fn is_call_of_its_own(&self, pid: i32) -> bool {
+        let r = &self.records[self.at];
         let mut put_prev = None;
         let mut at = self.at;
         while let Some(next) = self.next_on_cpu[at] {
@@ -43,11 +44,11 @@ impl Follower<'_> {
                 What::PutPrev(probe) => put_prev = put_prev.or(Some(probe.address)),
                 What::SetNext(probe) if put_prev == Some(probe.address) => return false,
                 What::SetNext(_) => {}
+                What::Wakeup { .. } => return other.irq != r.irq,
                 What::Switch { .. }
-                | What::Wakeup { .. }
                 | What::WakeupNew { .. }
                 | What::Fork { .. }
-                | What::Attach { .. } => return false,
+                | What::Attach { .. } => return r.irq,
                 What::Waking { .. } | What::Mkdir { .. } | What::Exit { .. } | What::Other => {
                     return true;
                 }
@@ -69,8 +70,19 @@ impl Follower<'_> {
         None
     }
 
+    /// `schedule()` that picks the task that ran leaves no `sched_switch`: a reschedule was asked for,
+    /// the task is charged, and then none is asked for any more.
+    fn is_same_again(&self, r: &Record) -> bool {
+        let answered = |next: usize| !self.records[next].need_resched;
+        !r.irq && r.need_resched && self.next_on_cpu[self.at].is_some_and(answered)
+    }
+
     /// Follows a charge that is a call of its own.
     pub(super) fn charge(&mut self, r: &Record, clock: u64) {
+        if self.is_same_again(r) {
+            self.follow_same(r, clock);
+            return;
+        }
         let cpu = CpuId(r.cpu);
         let rq = &self.sched.rqs[cpu];
         let curr = rq.curr;
