@@ -65,7 +65,33 @@ fn wakers_on_smt_of_6_12() {
             (Measure::Pick, 1159, 1147),
             (Measure::Preemption, 1146, 1146),
             (Measure::Placement, 135, 125),
-            (Measure::Balance, 87, 43),
+            (Measure::Balance, 87, 42),
+        ],
+    );
+}
+
+#[test]
+fn mix_on_smt_of_6_12() {
+    expect(
+        "mix-smt-6.12",
+        &[
+            (Measure::State, 1666, 1573),
+            (Measure::Pick, 694, 691),
+            (Measure::Preemption, 474, 472),
+            (Measure::Placement, 93, 84),
+        ],
+    );
+}
+
+#[test]
+fn mix_on_smt_of_6_1() {
+    expect(
+        "mix-smt-6.1",
+        &[
+            (Measure::State, 2198, 2045),
+            (Measure::Pick, 998, 992),
+            (Measure::Preemption, 1020, 1016),
+            (Measure::Placement, 190, 187),
         ],
     );
 }

@@ -20,6 +20,8 @@ pub struct FollowedWakeup {
     pub cpu: CpuId,
     /// [`WF_SYNC`](crate::flags::WF_SYNC), [`WF_FROM_IRQ`](crate::flags::WF_FROM_IRQ).
     pub wake_flags: u32,
+    /// It has left its CPU by [`follow_waking_migration`](Sched::follow_waking_migration).
+    pub migrated: bool,
 }
 
 impl Sched {
@@ -37,10 +39,22 @@ impl Sched {
         self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU)
     }
 
-    /// A sleeping task was last on another CPU than was known.
+    /// A task that is being woken leaves its CPU, as soon as the other has been chosen.
+    pub fn follow_waking_migration(&mut self, task: TaskId, cpu: CpuId) {
+        self.tasks[task].state = TaskState::Waking;
+        if self.tasks[task].cpu != cpu {
+            self.set_task_cpu(task, cpu);
+        }
+    }
+
+    /// A sleeping task was last on another CPU than was known. Its virtual runtime there is not known either; it is
+    /// taken to have slept for so long that its sleep decides.
     pub fn follow_sleeper(&mut self, task: TaskId, cpu: CpuId) {
         self.assign_task_cpu(task, cpu);
         self.tasks[task].recent_used_cpu = cpu;
+        let se = self.tasks[task].se;
+        let base = self.cfs_rqs[self.ses[se].cfs_rq].zero_vruntime;
+        self.ses[se].vruntime = base.wrapping_sub(self.profile.tunables.latency_ns);
     }
 
     /// Asks where a new task would start.
@@ -69,6 +83,9 @@ impl Sched {
             return;
         }
         self.tasks[task].state = TaskState::Waking;
+        if wakeup.migrated {
+            wake_flags |= WF_MIGRATED;
+        }
         if self.tasks[task].cpu != wakeup.cpu {
             wake_flags |= WF_MIGRATED;
             self.set_task_cpu(task, wakeup.cpu);

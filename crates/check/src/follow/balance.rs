@@ -25,6 +25,7 @@ impl Follower<'_> {
     pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
         if self.cpu(r.cpu).waking == Some(pid) {
             self.place(r, pid);
+            self.leave(pid, dest);
             return;
         }
         if orig as usize >= self.cpus.len() || dest as usize >= self.cpus.len() {

@@ -9,6 +9,7 @@
 //! Units.       ns of the trace clock, which is that of the run queues.
 //! Deviations.  Interrupts and stolen time that the kernel takes off a task's time are not recorded.
 
+mod affinity;
 mod ahead;
 mod attributes;
 mod balance;
@@ -26,6 +27,7 @@ mod wakeups;
 use crate::facts::Facts;
 use crate::judge::{Decision, Judge, Measure};
 use crate::record::{Record, What};
+use affinity::Bounds;
 use ahead::Ahead;
 use cpu::CpuContext;
 use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
@@ -51,6 +53,10 @@ pub(crate) struct Follower<'a> {
     ahead: BTreeMap<usize, Ahead>,
     /// How many of a program's wakeups of another one tell that they were without WF_SYNC, and with it.
     syncs: BTreeMap<(String, String), [u32; 2]>,
+    /// Tasks that may be bound to some CPUs.
+    bounds: BTreeMap<TaskId, Bounds>,
+    /// Of new tasks, who forked them.
+    parents: BTreeMap<TaskId, TaskId>,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
     /// Tasks that have begun to exit and are still in their autogroup.
@@ -78,6 +84,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         placements: BTreeMap::new(),
         ahead: ahead::wakeups(records),
         syncs: BTreeMap::new(),
+        bounds: BTreeMap::new(),
+        parents: BTreeMap::new(),
         next_on_cpu: ahead::next_on_cpu(records),
         exiting: BTreeSet::new(),
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),

@@ -73,7 +73,7 @@ impl Follower<'_> {
         if ahead.target as usize >= self.cpus.len() {
             return;
         }
-        if self.sched.tasks[task].nr_cpus_allowed == 1 {
+        if self.sched.tasks[task].nr_cpus_allowed == 1 && !self.is_pinned(task) {
             self.sched.tasks[task].state = TaskState::Waking;
             if ahead.remote {
                 self.sched.rqs[CpuId(ahead.target)].ttwu_pending = true;
@@ -116,7 +116,11 @@ impl Follower<'_> {
         if placement.ahead.remote {
             self.sched.rqs[kernel].ttwu_pending = true;
         }
+        let left = placement.ahead.migrate.is_some();
         self.placements.insert(pid, placement);
+        if left {
+            self.end_placement(pid);
+        }
     }
 
     fn ask_placement(&mut self, r: &Record, pid: i32, question: Question, kernel: CpuId) -> Answer {
@@ -132,6 +136,11 @@ impl Follower<'_> {
         } else {
             Class::Ours
         };
+        if class != NOT_SYNC && !self.unsure.contains(&task) {
+            self.learn_bounds(task, task, [kernel, ours], &before, |sched| {
+                question.ask(sched, r.ts)
+            });
+        }
         let text = format!(
             "{} from cpu{} (before: cpu{}), woken by {} on cpu{}: kernel cpu{}, ours cpu{} by {}, \
              target cpu{}; {}",

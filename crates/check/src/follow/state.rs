@@ -8,14 +8,13 @@ use super::cpu::Charge;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Decision, Measure};
 use crate::record::{EntityProbe, Record};
+use fairwind_sched::features::Feature;
 use fairwind_sched::task::OnRq;
 use fairwind_sched::{CpuId, Policy, SchedAttr, TaskId};
 
 /// Weight of nice 0 in the precision of entities, and as the kernel's table has it.
 const NICE_0_LOAD: u64 = 1 << 20;
 const NICE_0_WEIGHT: u64 = 1024;
-/// `latency_ns` at its largest: 6 ms scaled for eight CPUs or more.
-const LATENCY_NS_MAX: i64 = 24_000_000;
 /// Weight of SCHED_IDLE, as in the kernel.
 const IDLE_WEIGHT: u64 = 3;
 
@@ -75,16 +74,19 @@ impl Follower<'_> {
         }
     }
 
-    /// A running task can be behind its queue's `min_vruntime` by a sleeper's credit, which is at most
-    /// `latency_ns`. If it is further behind, our `min_vruntime` is too high, and so is all that was
-    /// placed by it.
+    /// A running task can be behind its queue's `min_vruntime` by a sleeper's credit, which is
+    /// `latency_ns`, or half of it with GENTLE_FAIR_SLEEPERS. If it is further behind, our `min_vruntime`
+    /// is too high, and so is all that was placed by it.
     fn lower_floor(&mut self, task: TaskId) {
         let se = self.sched.tasks[task].se;
         let vruntime = self.sched.ses[se].vruntime;
         let cfs_rq = self.sched.ses[se].cfs_rq;
         let floor = self.sched.cfs_rqs[cfs_rq].zero_vruntime;
         let behind = floor.wrapping_sub(vruntime) as i64;
-        if self.sched.cfs_rqs[cfs_rq].curr != se || behind <= LATENCY_NS_MAX {
+        let profile = &self.sched.profile;
+        let gentle = profile.features.has(Feature::GENTLE_FAIR_SLEEPERS);
+        let credit = (profile.tunables.latency_ns >> u32::from(gentle)) as i64;
+        if self.sched.cfs_rqs[cfs_rq].curr != se || behind <= credit {
             return;
         }
         self.judge.mended("queues whose min_vruntime was lower");
@@ -93,7 +95,7 @@ impl Follower<'_> {
             let other = self.sched.tasks[other].se;
             let entity = &self.sched.ses[other];
             let ahead = entity.vruntime.wrapping_sub(floor) as i64;
-            if other != se && entity.cfs_rq == cfs_rq && ahead >= -LATENCY_NS_MAX {
+            if other != se && entity.cfs_rq == cfs_rq && ahead >= -credit {
                 let lowered = entity.vruntime.wrapping_sub(behind as u64);
                 self.sched.follow_entity(other, lowered, 0);
             }

@@ -156,6 +156,7 @@ impl Follower<'_> {
             this_cpu: cpu,
             cpu,
             wake_flags: 0,
+            migrated: false,
         };
         self.sched.follow_wakeup(task, wakeup, clock);
     }

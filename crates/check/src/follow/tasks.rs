@@ -2,7 +2,7 @@
 //!
 //! Model.      A task is made when it is first named: by a fork, or as one that was there before, with
 //!             what the debug file told of it.
-//! Deviations. Allowed CPUs are not recorded; of kernel threads bound to a CPU the name tells it.
+//! Deviations. Of kernel threads bound to a CPU the name tells it.
 
 use super::Follower;
 use crate::facts::{Facts, TaskFacts};
@@ -115,6 +115,11 @@ impl Follower<'_> {
         self.sched.ses[se].avg.load_avg = 0;
         self.unsure.insert(task);
         task
+    }
+
+    /// The task of a thread id that has been named before.
+    pub(super) fn known(&self, pid: i32) -> Option<TaskId> {
+        self.names.tasks.get(&pid).copied()
     }
 
     /// Binds a kernel thread to its CPU.

@@ -29,6 +29,8 @@ pub(super) struct PendingWakeup {
     resched_before: bool,
     /// The task was running, about to sleep.
     running: bool,
+    /// The task has left the CPU where it slept.
+    migrated: bool,
 }
 
 impl Follower<'_> {
@@ -56,10 +58,26 @@ impl Follower<'_> {
             wake_flags,
             resched_before: r.need_resched,
             running,
+            migrated: false,
         };
         self.wakeups.insert(pid, pending);
         if !running && !queued && self.is_ordinary(task) {
             self.begin_placement(r, pid, task, wake_flags);
+        }
+    }
+
+    /// A task that is being woken leaves the CPU where it slept.
+    pub(super) fn leave(&mut self, pid: i32, dest: u32) {
+        let Some(task) = self.known(pid) else {
+            return;
+        };
+        let sleeps = self.is_ordinary(task) && !self.sched.tasks[task].is_queued();
+        let Some(wakeup) = self.wakeups.get_mut(&pid) else {
+            return;
+        };
+        if sleeps && !wakeup.running && (dest as usize) < self.cpus.len() {
+            wakeup.migrated = true;
+            self.sched.follow_waking_migration(task, CpuId(dest));
         }
     }
 
@@ -104,6 +122,7 @@ impl Follower<'_> {
             this_cpu: CpuId(wakeup.by),
             cpu,
             wake_flags: wakeup.wake_flags,
+            migrated: wakeup.migrated,
         };
         self.sched.follow_wakeup(task, followed, clock);
         self.compare_vruntimes(r.cpu, r.ts);
@@ -154,6 +173,7 @@ impl Follower<'_> {
         }
         let task = self.sched.fork(cpu, clock);
         self.name_task(child, task, comm);
+        self.parents.insert(task, parent);
         self.compare_vruntimes(r.cpu, r.ts);
     }
 
@@ -171,7 +191,13 @@ impl Follower<'_> {
         if self.sched.tasks[task].nr_cpus_allowed > 1 {
             let latest = self.sched.rqs[here].clock + FORK_NS;
             let now = self.clock_at(here, r.ts.min(latest));
+            let before = self.sched.clone();
             let ours = self.sched.ask_fork_cpu(here, task, now);
+            let parent = self.parents.remove(&task).unwrap_or(task);
+            self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
+                sched.ask_fork_cpu(here, task, now)
+            });
+            self.inherit_bounds(parent, task);
             let class = if self.never_on(pid, ours.0) {
                 NOT_ALLOWED
             } else {

@@ -1,0 +1,109 @@
+//! Which CPUs a task may use: not recorded, and so inferred from where the kernel puts it.
+//!
+//! Model.      Where ours chooses an idle CPU and the kernel another one, the task may be bound to the CPUs
+//!             on which the kernel has put it from then on. Both suppositions, bound and free, are asked
+//!             again at its next placements; where their answers differ, the kernel's tells which holds.
+//!             Ours takes a task for bound once two such placements in a row have told so, and for free
+//!             again when one tells the contrary. Children are bound as their parent is.
+//! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
+//! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
+//!             for each CPU on which it has not been yet, and one to take it for free again.
+
+use super::Follower;
+use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
+
+/// So many placements in a row have to tell that a task is bound.
+const TELLING: u32 = 2;
+
+/// A task that may be bound.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    /// Where the kernel has put it.
+    cpus: CpuMask,
+    /// Placements in a row that only this explains.
+    streak: u32,
+}
+
+impl Bounds {
+    fn holds(&self) -> bool {
+        self.streak >= TELLING
+    }
+}
+
+impl Follower<'_> {
+    /// Is the task taken to be bound to one CPU, so that there was nothing to choose?
+    pub(super) fn is_pinned(&self, task: TaskId) -> bool {
+        self.bounds
+            .get(&task)
+            .is_some_and(|bounds| bounds.holds() && bounds.cpus.weight() == 1)
+    }
+
+    /// Learns from the placement of `asked`, a task or its new child: ours under the present supposition,
+    /// and `ask` for the other one.
+    pub(super) fn learn_bounds(
+        &mut self,
+        task: TaskId,
+        asked: TaskId,
+        [kernel, ours]: [CpuId; 2],
+        before: &Sched,
+        ask: impl Fn(&mut Sched) -> CpuId,
+    ) {
+        let nr_cpus = self.sched.nr_cpus();
+        let prev = before.tasks[asked].cpu;
+        let mut bounds = match self.bounds.remove(&task) {
+            Some(bounds) => bounds,
+            None if ours == kernel || !before.idle_cpu(ours) => return,
+            None => Bounds {
+                cpus: CpuMask::of(nr_cpus, [prev, kernel]),
+                streak: 0,
+            },
+        };
+        let held = before.rqs[prev].clock;
+        let under = |cpus: &CpuMask| {
+            let mut copy = before.clone();
+            let possible = copy.set_cpus_allowed(asked, cpus, held).is_ok();
+            possible.then(|| ask(&mut copy))
+        };
+        let held_before = bounds.holds();
+        let (bound, free) = if held_before {
+            (Some(ours), under(&CpuMask::all(nr_cpus)))
+        } else {
+            (under(&bounds.cpus), Some(ours))
+        };
+        match (bound == Some(kernel), free == Some(kernel)) {
+            (true, false) if free.is_some_and(|cpu| before.idle_cpu(cpu)) => bounds.streak += 1,
+            (false, true) => bounds.streak = 0,
+            _ => {}
+        }
+        bounds.cpus.set(kernel);
+        let allowed = if bounds.holds() {
+            Some(bounds.cpus.clone())
+        } else if held_before {
+            Some(CpuMask::all(nr_cpus))
+        } else {
+            None
+        };
+        if let Some(allowed) = allowed {
+            self.allow(task, &allowed);
+            self.allow(asked, &allowed);
+        }
+        if bounds.streak != 0 {
+            self.bounds.insert(task, bounds);
+        }
+    }
+
+    fn allow(&mut self, task: TaskId, cpus: &CpuMask) {
+        let held = self.sched.rqs[self.sched.tasks[task].cpu].clock;
+        if self.sched.set_cpus_allowed(task, cpus, held).is_err() {
+            self.judge.mended("tasks bound to CPUs that are not there");
+        }
+        self.sched.effects.clear();
+    }
+
+    /// A child may use the CPUs that its parent may.
+    pub(super) fn inherit_bounds(&mut self, parent: TaskId, child: TaskId) {
+        if let Some(bounds) = self.bounds.get(&parent).cloned() {
+            self.bounds.insert(child, bounds);
+        }
+    }
+}
