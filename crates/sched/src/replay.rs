@@ -5,7 +5,7 @@
 //!        clocks, which need not agree between CPUs to the nanosecond.
 //! Source. The same functions as `ttwu`, `schedule` and `attributes` follow.
 
-use crate::flags::{WF_MIGRATED, WF_TTWU};
+use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP, WF_MIGRATED, WF_TTWU};
 use crate::sched::Sched;
 use crate::schedule::Switch;
 use crate::task::{Class, OnRq, TaskState};
@@ -37,6 +37,18 @@ impl Sched {
         let prev = self.tasks[task].wake_cpu;
         self.tasks[task].state = TaskState::Waking;
         self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU)
+    }
+
+    /// Takes a sleeper off its queue whose dequeue was delayed: the other kernel did so earlier. False if there is
+    /// none.
+    pub fn follow_delayed_dequeue(&mut self, task: TaskId) -> bool {
+        let t = &self.tasks[task];
+        if !t.is_queued() || !self.ses[t.se].sched_delayed {
+            return false;
+        }
+        let cpu = t.cpu;
+        self.dequeue_task(cpu, task, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
+        true
     }
 
     /// A task that is being woken leaves its CPU, as soon as the other has been chosen.

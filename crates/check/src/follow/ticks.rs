@@ -141,6 +141,22 @@ impl Follower<'_> {
                     (class, text)
                 });
         }
+        if ours && !kernel && self.candidates(cpu) == [curr] {
+            self.drop_delayed(cpu);
+        }
         self.sched.rqs[cpu].need_resched = kernel;
+    }
+
+    /// The running task used its slice up and nobody else wants the CPU: none waits there whose dequeue was
+    /// delayed, either.
+    fn drop_delayed(&mut self, cpu: CpuId) {
+        let mut next = self.sched.rqs[cpu].cfs_tasks_first;
+        while next.is_some() {
+            let task = next;
+            next = self.sched.tasks[task].cfs_tasks_next;
+            if self.sched.follow_delayed_dequeue(task) {
+                self.judge.mended("sleepers that were off their queue");
+            }
+        }
     }
 }

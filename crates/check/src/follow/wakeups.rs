@@ -5,6 +5,7 @@
 //! Not here. The choice of the CPU: see `placement`.
 
 use super::Follower;
+use super::ahead::Ahead;
 use super::classify::{NOT_ALLOWED, Pair};
 use super::placement::describe_cpus;
 use crate::baselines::Baselines;
@@ -41,6 +42,7 @@ impl Follower<'_> {
         context.waking = Some(pid);
         let task = self.task(pid, comm, slept_on, r.ts);
         let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
+        self.leave_queue(task);
         let queued = self.sched.tasks[task].is_queued();
         if !running {
             self.set_prio(task, prio);
@@ -63,6 +65,14 @@ impl Follower<'_> {
         self.wakeups.insert(pid, pending);
         if !running && !queued && self.is_ordinary(task) {
             self.begin_placement(r, pid, task, wake_flags);
+        }
+    }
+
+    /// A sleeper that is placed, or left to its CPU to queue, was off its queue.
+    fn leave_queue(&mut self, task: TaskId) {
+        let placed = |ahead: &Ahead| ahead.migrate.is_some() || ahead.remote;
+        if self.ahead.get(&self.at).is_some_and(placed) && self.sched.follow_delayed_dequeue(task) {
+            self.judge.mended("sleepers that were off their queue");
         }
     }
 
