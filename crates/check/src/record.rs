@@ -104,8 +104,8 @@ pub(crate) enum What {
     Exit {
         pid: i32,
     },
-    /// A timer interrupt: nothing is decided, but what went before is over.
-    Other,
+    /// The local timer's interrupt: a tick, or a timer of another kind.
+    Timer,
     PlaceEntity {
         address: u64,
         weight: u64,
@@ -274,7 +274,7 @@ fn what(name: &str, f: &Fields<'_>) -> Option<What> {
             path: f.text("dst_path")?,
         },
         "sched_process_exit" => What::Exit { pid: f.pid("pid")? },
-        "local_timer_entry" => What::Other,
+        "local_timer_entry" => What::Timer,
         "place_entity" => What::PlaceEntity {
             address: f.uint("se")?,
             weight: f.uint("weight")?,

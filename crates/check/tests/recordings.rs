@@ -61,11 +61,11 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 2061, 1894),
-            (Measure::Pick, 1159, 1147),
+            (Measure::State, 2061, 1964),
+            (Measure::Pick, 1163, 1157),
             (Measure::Preemption, 1146, 1146),
-            (Measure::Placement, 135, 125),
-            (Measure::Balance, 87, 42),
+            (Measure::Placement, 135, 127),
+            (Measure::Balance, 68, 65),
         ],
     );
 }
@@ -75,10 +75,11 @@ fn mix_on_smt_of_6_12() {
     expect(
         "mix-smt-6.12",
         &[
-            (Measure::State, 1666, 1573),
-            (Measure::Pick, 694, 691),
+            (Measure::State, 1666, 1583),
+            (Measure::Pick, 695, 693),
             (Measure::Preemption, 474, 472),
-            (Measure::Placement, 94, 85),
+            (Measure::Placement, 308, 286),
+            (Measure::Balance, 38, 32),
         ],
     );
 }
@@ -88,10 +89,11 @@ fn mix_on_smt_of_6_1() {
     expect(
         "mix-smt-6.1",
         &[
-            (Measure::State, 2198, 2045),
-            (Measure::Pick, 998, 992),
+            (Measure::State, 2205, 2048),
+            (Measure::Pick, 1000, 996),
             (Measure::Preemption, 1020, 1016),
-            (Measure::Placement, 190, 187),
+            (Measure::Placement, 607, 589),
+            (Measure::Balance, 53, 51),
         ],
     );
 }

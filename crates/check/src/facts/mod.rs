@@ -7,7 +7,7 @@
 mod debug;
 mod machine;
 
-pub use debug::{QueueFacts, TaskFacts};
+pub use debug::{CpuFacts, QueueFacts, TaskFacts};
 
 use crate::error::Error;
 use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release, Topology};
@@ -49,6 +49,8 @@ pub struct ClockFacts {
     pub jiffies: u64,
     /// `sched_clk`, ns.
     pub sched_clock: u64,
+    /// `ktime`, ns; ticks are due at its multiples of their length.
+    pub ktime: u64,
 }
 
 /// What a recording tells beside its events.
@@ -62,6 +64,8 @@ pub struct Facts {
     pub groups: BTreeMap<String, GroupFacts>,
     /// When `tasks` and `queues` were so.
     pub clock: Option<ClockFacts>,
+    /// CPUs at that time.
+    pub cpus: Vec<CpuFacts>,
     /// Tasks at that time.
     pub tasks: Vec<TaskFacts>,
     /// Fair queues at that time.
@@ -96,6 +100,7 @@ impl Facts {
         let release = facts.profile.release;
         let before = debug::read(release, &get("sched-debug.before")?);
         facts.clock = before.clock;
+        facts.cpus = before.cpus;
         facts.tasks = before.tasks;
         facts.queues = before.queues;
         Ok(facts)
@@ -119,6 +124,7 @@ impl Facts {
             topology,
             groups: BTreeMap::new(),
             clock: None,
+            cpus: Vec::new(),
             tasks: Vec::new(),
             queues: Vec::new(),
         })

@@ -31,6 +31,9 @@ impl Follower<'_> {
             self.drop_clock(r);
         }
         let clock = self.charged_clock(task, r.ts, runtime);
+        if !own && waking.is_none() {
+            self.begin_pass(r.cpu);
+        }
         if !own || waking.is_some() {
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
         } else if r.softirq {
