@@ -104,11 +104,13 @@ pub(crate) enum What {
     Exit {
         pid: i32,
     },
-    /// The local timer's interrupt: a tick, or a timer of another kind.
+    /// A timer interrupt begins: what has expired on this CPU follows, a tick perhaps.
     Timer,
     PlaceEntity {
         address: u64,
         weight: u64,
+        /// `ENQUEUE_*`, where the probe tells them.
+        flags: Option<u64>,
     },
     SetNext(EntityProbe),
     PutPrev(EntityProbe),
@@ -278,6 +280,7 @@ fn what(name: &str, f: &Fields<'_>) -> Option<What> {
         "place_entity" => What::PlaceEntity {
             address: f.uint("se")?,
             weight: f.uint("weight")?,
+            flags: f.uint("flags"),
         },
         "set_next_entity" => What::SetNext(f.probe()?),
         "put_prev_entity" => What::PutPrev(f.probe()?),

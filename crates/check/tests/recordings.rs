@@ -61,11 +61,11 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 2061, 1964),
-            (Measure::Pick, 1163, 1157),
+            (Measure::State, 2061, 1917),
+            (Measure::Pick, 1159, 1147),
             (Measure::Preemption, 1146, 1146),
-            (Measure::Placement, 135, 127),
-            (Measure::Balance, 68, 65),
+            (Measure::Placement, 135, 123),
+            (Measure::Balance, 86, 42),
         ],
     );
 }
@@ -75,11 +75,10 @@ fn mix_on_smt_of_6_12() {
     expect(
         "mix-smt-6.12",
         &[
-            (Measure::State, 1666, 1583),
-            (Measure::Pick, 695, 693),
+            (Measure::State, 1666, 1599),
+            (Measure::Pick, 694, 691),
             (Measure::Preemption, 474, 472),
-            (Measure::Placement, 308, 286),
-            (Measure::Balance, 38, 32),
+            (Measure::Placement, 94, 90),
         ],
     );
 }
@@ -89,11 +88,10 @@ fn mix_on_smt_of_6_1() {
     expect(
         "mix-smt-6.1",
         &[
-            (Measure::State, 2205, 2048),
-            (Measure::Pick, 1000, 996),
-            (Measure::Preemption, 1020, 1016),
-            (Measure::Placement, 607, 589),
-            (Measure::Balance, 53, 51),
+            (Measure::State, 2203, 2086),
+            (Measure::Pick, 998, 993),
+            (Measure::Preemption, 1022, 1018),
+            (Measure::Placement, 190, 187),
         ],
     );
 }

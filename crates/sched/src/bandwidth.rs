@@ -27,6 +27,9 @@ const MIN_BANDWIDTH_EXPIRATION: i64 = 2_000_000;
 /// How long slack is gathered before it is given out.
 const CFS_BANDWIDTH_SLACK_PERIOD: u64 = 5_000_000;
 
+/// Gives a group's runtime to its throttled queues, on behalf of a CPU; true if some stay throttled.
+pub(crate) type Distribute = fn(&mut Sched, GroupId, CpuId) -> bool;
+
 /// Moves a timer past `now` in steps of `interval`; how many steps that took.
 fn forward(expires: &mut Nanos, now: Nanos, interval: Nanos) -> u64 {
     if now < *expires {
@@ -274,7 +277,7 @@ impl Sched {
         }
     }
 
-    fn throttle_cfs_rq(&mut self, cfs_rq: CfsRqId) -> bool {
+    pub(crate) fn throttle_cfs_rq(&mut self, cfs_rq: CfsRqId) -> bool {
         if self.assign_cfs_rq_runtime(cfs_rq, 1) {
             // Somebody returned runtime in the meantime.
             return false;
@@ -497,6 +500,16 @@ impl Sched {
     /// The period timer of a group expired on `this_cpu`.
     pub fn period_timer(&mut self, this_cpu: CpuId, group: GroupId, now: Nanos) {
         self.set_time(now);
+        self.run_period_timer(this_cpu, group, self.fair.distribute_cfs_runtime);
+    }
+
+    pub(crate) fn run_period_timer(
+        &mut self,
+        this_cpu: CpuId,
+        group: GroupId,
+        distribute: Distribute,
+    ) {
+        let now = self.now;
         let b = &mut self.groups[group].bandwidth;
         if !b.period_active {
             return;
@@ -509,7 +522,7 @@ impl Sched {
             return;
         }
         b.period_callback = true;
-        let idle = self.do_sched_cfs_period_timer(this_cpu, group, overrun);
+        let idle = self.do_sched_cfs_period_timer(this_cpu, group, overrun, distribute);
         let b = &mut self.groups[group].bandwidth;
         b.period_callback = false;
         if idle {
@@ -522,7 +535,13 @@ impl Sched {
     }
 
     /// True if the timer may stop.
-    fn do_sched_cfs_period_timer(&mut self, this_cpu: CpuId, group: GroupId, overrun: u64) -> bool {
+    fn do_sched_cfs_period_timer(
+        &mut self,
+        this_cpu: CpuId,
+        group: GroupId,
+        overrun: u64,
+        distribute: Distribute,
+    ) -> bool {
         let b = &mut self.groups[group].bandwidth;
         if b.quota == RUNTIME_INF {
             return true;
@@ -541,7 +560,7 @@ impl Sched {
         }
         b.nr_throttled += overrun;
         while throttled && self.groups[group].bandwidth.runtime > 0 {
-            throttled = (self.fair.distribute_cfs_runtime)(self, group, this_cpu);
+            throttled = distribute(self, group, this_cpu);
         }
         self.groups[group].bandwidth.idle = false;
         false
@@ -550,6 +569,15 @@ impl Sched {
     /// The slack timer of a group expired on `this_cpu`.
     pub fn slack_timer(&mut self, this_cpu: CpuId, group: GroupId, now: Nanos) {
         self.set_time(now);
+        self.run_slack_timer(this_cpu, group, self.fair.distribute_cfs_runtime);
+    }
+
+    pub(crate) fn run_slack_timer(
+        &mut self,
+        this_cpu: CpuId,
+        group: GroupId,
+        distribute: Distribute,
+    ) {
         self.groups[group].bandwidth.slack_started = false;
         if self.runtime_refresh_within(group, MIN_BANDWIDTH_EXPIRATION) {
             return;
@@ -557,7 +585,7 @@ impl Sched {
         let slice = self.bandwidth_slice();
         let b = &self.groups[group].bandwidth;
         if b.quota != RUNTIME_INF && b.runtime > slice {
-            (self.fair.distribute_cfs_runtime)(self, group, this_cpu);
+            distribute(self, group, this_cpu);
         }
     }
 }

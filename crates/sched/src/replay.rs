@@ -5,6 +5,8 @@
 //!        clocks, which need not agree between CPUs to the nanosecond.
 //! Source. The same functions as `ttwu`, `schedule` and `attributes` follow.
 
+mod limits;
+
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP, WF_MIGRATED, WF_TTWU};
 use crate::sched::Sched;
 use crate::schedule::Switch;

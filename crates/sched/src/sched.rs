@@ -48,8 +48,6 @@ pub struct Sched {
     /// Jiffies at time 0, as a kernel has them after boot.
     pub jiffies_base: u64,
     tick_nsec: Nanos,
-    /// What `jiffies` counts; too long to count anything where jiffies are told.
-    jiffy_nsec: Nanos,
     /// Run queues, `[nr_cpus]`.
     pub rqs: Table<CpuId, Rq>,
     /// Tasks.
@@ -101,7 +99,6 @@ impl Sched {
             balance_rules: crate::balance::rules(profile.release),
             rt_rules: crate::rt::rules(profile.release),
             tick_nsec: profile.tick_nsec(),
-            jiffy_nsec: profile.tick_nsec(),
             domains,
             now: 0,
             jiffies: 0,
@@ -279,14 +276,7 @@ impl Sched {
     #[inline]
     pub fn set_time(&mut self, now: Nanos) {
         self.now = now;
-        self.jiffies = self.jiffies_base + now / self.jiffy_nsec;
-    }
-
-    /// Tells the jiffies from now on, which then no longer follow from the time.
-    pub(crate) fn tell_jiffies(&mut self, jiffies: u64) {
-        self.jiffy_nsec = Nanos::MAX;
-        self.jiffies_base = jiffies;
-        self.jiffies = jiffies;
+        self.jiffies = self.jiffies_base + now / self.tick_nsec;
     }
 
     /// Length of a tick.

@@ -14,7 +14,7 @@ use fairwind_sched::entity::SCHED_PRIO_TO_WEIGHT;
 use fairwind_sched::group::RUNTIME_INF;
 use fairwind_sched::{BandwidthLimit, CpuId, GroupId, Preempt, Sched, TaskId};
 use fairwind_trace::TraceSink;
-use fairwind_workload::{Affinity, Effects, GroupSpec, RunOptions, Runtime, Workload};
+use fairwind_workload::{Affinity, Effects, GroupSpec, Runtime, Workload};
 use std::fmt;
 
 /// The workload asks for what the machine does not have.
@@ -99,11 +99,7 @@ impl Simulation {
         sched.set_balance_cost(fairwind_sched::balance::BalanceCost {
             per_cpu_ns: machine.costs.search_ns.llc,
         });
-        let options = RunOptions {
-            seed,
-            ..RunOptions::default()
-        };
-        let runtime = Runtime::with_options(&workload, options);
+        let runtime = Runtime::new(&workload);
         let end = match (duration, runtime.end_ns()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -136,7 +132,6 @@ impl Simulation {
             kernel_preemptible,
             locks: Locks::new(nr_cpus),
             warmth: Warmth::new(&machine),
-            stream_cpus: vec![CpuId::NONE; workload.objects.streams.len()],
             power: PowerMeter::new(&machine, nr_packages, nr_cores),
             totals: Totals::default(),
             tracer: None,
@@ -257,7 +252,6 @@ impl Simulation {
     fn announce(&mut self, cpu: CpuId, task: TaskId, program: u32, parent: TaskId) {
         debug_assert_eq!(task.idx(), self.tasks.len());
         self.tasks.push(TaskRun::new(program));
-        self.tasks[task.idx()].mm = self.runtime.address_space(program as usize);
         self.task_ids[program as usize] = task;
         if let Some(tracer) = &mut self.tracer {
             let name = self.runtime.name(program as usize);

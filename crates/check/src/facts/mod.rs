@@ -7,7 +7,7 @@
 mod debug;
 mod machine;
 
-pub use debug::{CpuFacts, QueueFacts, TaskFacts};
+pub use debug::{QueueFacts, TaskFacts};
 
 use crate::error::Error;
 use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release, Topology};
@@ -49,7 +49,7 @@ pub struct ClockFacts {
     pub jiffies: u64,
     /// `sched_clk`, ns.
     pub sched_clock: u64,
-    /// `ktime`, ns; ticks are due at its multiples of their length.
+    /// `ktime`, ns: the clock of timers.
     pub ktime: u64,
 }
 
@@ -64,8 +64,6 @@ pub struct Facts {
     pub groups: BTreeMap<String, GroupFacts>,
     /// When `tasks` and `queues` were so.
     pub clock: Option<ClockFacts>,
-    /// CPUs at that time.
-    pub cpus: Vec<CpuFacts>,
     /// Tasks at that time.
     pub tasks: Vec<TaskFacts>,
     /// Fair queues at that time.
@@ -100,7 +98,6 @@ impl Facts {
         let release = facts.profile.release;
         let before = debug::read(release, &get("sched-debug.before")?);
         facts.clock = before.clock;
-        facts.cpus = before.cpus;
         facts.tasks = before.tasks;
         facts.queues = before.queues;
         Ok(facts)
@@ -124,10 +121,19 @@ impl Facts {
             topology,
             groups: BTreeMap::new(),
             clock: None,
-            cpus: Vec::new(),
             tasks: Vec::new(),
             queues: Vec::new(),
         })
+    }
+
+    /// When the clock of timers was 0, in the trace's clock, if the kernel counts the periods of limits from
+    /// there; else each group has a phase of its own.
+    pub(crate) fn start_of_periods(&self) -> Option<u64> {
+        let clock = self.clock.as_ref()?;
+        match self.profile.release {
+            Release::V6_1 => clock.sched_clock.checked_sub(clock.ktime),
+            Release::V6_12 => None,
+        }
     }
 
     fn features(&mut self, text: &str) {

@@ -1,12 +1,10 @@
 //! Groups and attributes: what records name of them.
 //!
-//! Deviations. A group has its final shares and limits from the start: changes are not recorded.
+//! Deviations. A group has its final shares from the start: changes are not recorded.
 
 use super::Follower;
-use crate::record::Record;
-use fairwind_sched::{BandwidthLimit, CpuId, GroupId};
-
-const NS_PER_US: u64 = 1000;
+use crate::record::{Record, What};
+use fairwind_sched::{CpuId, GroupId};
 
 impl Follower<'_> {
     /// A group was made.
@@ -29,26 +27,82 @@ impl Follower<'_> {
         if facts.idle {
             refused |= self.sched.set_idle(group, true, r.ts).is_err();
         }
-        if let Some(quota_us) = facts.quota_us {
-            let limit = BandwidthLimit {
-                quota: quota_us * NS_PER_US,
-                period: facts.period_us * NS_PER_US,
-                burst: facts.burst_us * NS_PER_US,
-            };
-            refused |= self.sched.set_bandwidth(group, limit, r.ts).is_err();
-        }
         if refused {
-            self.judge.mended("groups with limits that cannot be");
+            self.judge.mended("groups with settings that cannot be");
         }
     }
 
-    /// A task went to a group.
+    /// A task went to a group: at the charge that moving it made, if it was running.
     pub(super) fn attach(&mut self, r: &Record, pid: i32, path: &str) {
+        let charged = self.charge_of_attach(self.at, pid);
+        if charged.is_none() {
+            self.move_task(r, pid, path);
+        }
+        let set_next = std::mem::take(&mut self.cpu(r.cpu).set_next);
+        if self.cpu(r.cpu).requeued_by_attach {
+            self.cpu(r.cpu).requeued_by_attach = false;
+            let task = self.task(pid, "", r.cpu, r.ts);
+            self.compare_probes(r, task, set_next, "attach");
+        }
+    }
+
+    /// After a charge: if it is that of a running task that goes to a group, it goes there now. The record
+    /// that tells it comes later, and a tick may come between.
+    pub(super) fn attach_charged(&mut self, r: &Record, pid: i32) {
+        if r.irq || self.cpu(r.cpu).waking.is_some() {
+            return;
+        }
+        let records = self.records;
+        let told = records[self.at + 1..]
+            .iter()
+            .enumerate()
+            .filter(|(_, next)| next.cpu == r.cpu)
+            .take_while(|(_, next)| !matches!(next.what, What::Switch { .. }))
+            .find_map(|(at, next)| match &next.what {
+                What::Attach { pid: moved, path } if *moved == pid => Some((at, path)),
+                _ => None,
+            });
+        let Some((at, path)) = told else {
+            return;
+        };
+        if self.charge_of_attach(self.at + 1 + at, pid) == Some(self.at) {
+            let clock = self.cpu(r.cpu).pending_clock;
+            self.drop_clock(r);
+            self.cpu(r.cpu).pending_clock = clock;
+            self.move_task(r, pid, path);
+            self.cpu(r.cpu).requeued_by_attach = true;
+        }
+    }
+
+    /// The charge that moving a running task made: the last one of its own before the record, outside of
+    /// interrupts and wakeups.
+    fn charge_of_attach(&self, at: usize, pid: i32) -> Option<usize> {
+        let cpu = self.records[at].cpu;
+        let mut waking = false;
+        for (at, r) in self.records[..at].iter().enumerate().rev() {
+            if r.cpu != cpu {
+                continue;
+            }
+            match &r.what {
+                What::Switch { .. } => break,
+                What::Wakeup { .. } | What::WakeupNew { .. } => waking = true,
+                What::Waking { .. } | What::Fork { .. } => waking = false,
+                What::Runtime { pid: charged, .. } if *charged == pid && !r.irq && !waking => {
+                    return Some(at);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn move_task(&mut self, r: &Record, pid: i32, path: &str) {
         let task = self.task(pid, "", r.cpu, r.ts);
         let Some(&group) = self.groups.get(path) else {
             self.judge.mended("groups made before the recording");
             return;
         };
+        self.set_limits(r, path);
         let cpu = self.sched.tasks[task].cpu;
         let held = self.sched.rqs[cpu].clock;
         let clock = self.cpu(r.cpu).pending_clock.take().unwrap_or(held);

@@ -81,7 +81,7 @@ impl Follower<'_> {
         candidates
     }
 
-    fn is_throttled(&self, task: TaskId) -> bool {
+    pub(super) fn is_throttled(&self, task: TaskId) -> bool {
         let cfs_rq = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
         self.sched.cfs_rqs[cfs_rq].throttle_count != 0
     }

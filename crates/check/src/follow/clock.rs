@@ -31,10 +31,9 @@ impl Follower<'_> {
             self.drop_clock(r);
         }
         let clock = self.charged_clock(task, r.ts, runtime);
-        if !own && waking.is_none() {
-            self.begin_pass(r.cpu);
-        }
-        if !own || waking.is_some() {
+        if waking.is_none() && self.unthrottled_by_charge(r, cpu, clock) {
+            // The clock is used up.
+        } else if !own || waking.is_some() {
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
         } else if r.softirq {
             self.drop_clock(r);
@@ -50,9 +49,15 @@ impl Follower<'_> {
                 vruntime,
             });
         }
+        if charged {
+            self.attach_charged(r, pid);
+        }
+        let charged = self.cpu(r.cpu).pending_clock == Some(clock);
         if charged && self.is_call_of_its_own(pid) {
             self.cpu(r.cpu).pending_clock = None;
-            self.charge(r, clock);
+            if !self.futile_pick(r, pid, clock) {
+                self.charge(r, clock);
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! What a CPU has recorded of a call that is not over yet.
 
+use super::limits::InInterrupt;
 use super::ticks::Charged;
 use crate::record::EntityProbe;
-use fairwind_sched::{CpuId, Sched, TaskId};
+use fairwind_sched::TaskId;
 use std::collections::BTreeMap;
 
 /// A move that balancing recorded.
@@ -27,7 +28,7 @@ pub(super) struct Charge {
 pub(super) struct CpuContext {
     /// Its own clock, updated by a call that no record has named yet.
     pub(super) pending_clock: Option<u64>,
-    /// The task it is waking, between `sched_waking` and `sched_wakeup`.
+    /// The task it is waking and queueing, between `sched_waking` and `sched_wakeup`.
     pub(super) waking: Option<i32>,
     /// Clocks that it updated on queues while holding their lock.
     pub(super) clocks: BTreeMap<u32, u64>,
@@ -35,20 +36,16 @@ pub(super) struct CpuContext {
     pub(super) moves: Vec<Move>,
     /// Moves out of interrupts.
     pub(super) irq_moves: Vec<Move>,
-    /// In the timer's interrupt; whether its tick has run.
-    pub(super) in_timer: Option<bool>,
-    /// The softirq was raised by a tick after which another one runs at once.
-    pub(super) softirq_waits: bool,
-    /// The clock of the tick or kick after which the softirq balances; its records follow.
+    /// The clock of the tick after which the softirq balances.
     pub(super) balance_clock: Option<u64>,
     /// A tick whose outcome its next record shows.
     pub(super) charged: Option<Charged>,
-    /// Everything as it was when the pass began of which moves are being gathered.
-    pub(super) before_pass: Option<Box<Sched>>,
-    /// CPUs whose stoppers the softirq woke, and where these will push the running task.
-    pub(super) pushes: Vec<(CpuId, CpuId)>,
-    /// Its stopper was woken to push the running task; whether ours would have done so.
-    pub(super) pushed: Option<bool>,
+    /// A pass of the kernel has told when its domains were balanced.
+    pub(super) balance_known: bool,
+    /// Its running task has gone to another group, and the record of that is still to come.
+    pub(super) requeued_by_attach: bool,
+    /// What its timer interrupt is still to run.
+    pub(super) timers: InInterrupt,
     pub(super) set_next: Vec<EntityProbe>,
     pub(super) put_prev: Vec<EntityProbe>,
     /// Entities placed, with their weight.

@@ -16,15 +16,14 @@ mod balance;
 mod classify;
 mod clock;
 mod cpu;
-mod jiffies;
-mod judge_moves;
-mod moves;
-mod passes;
+mod limits;
+mod phases;
 mod placement;
 mod start;
 mod state;
 mod switches;
 mod tasks;
+mod tick_grid;
 mod ticks;
 mod wakeups;
 
@@ -34,9 +33,9 @@ use crate::record::{Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
 use cpu::CpuContext;
-use fairwind_sched::domain::SdId;
 use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
-use jiffies::Jiffies;
+use limits::Limits;
+use phases::Phases;
 use placement::Placement;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::Names;
@@ -49,9 +48,6 @@ pub(crate) struct Follower<'a> {
     /// Index of the record being followed.
     at: usize,
     sched: Sched,
-    jiffies: Jiffies,
-    /// Domains of which a move has told when they were last balanced.
-    pinned: BTreeSet<SdId>,
     judge: Judge,
     cpus: Vec<CpuContext>,
     names: Names,
@@ -75,14 +71,15 @@ pub(crate) struct Follower<'a> {
     seen: BTreeSet<SeId>,
     /// Tasks from before the recording that have not run in it.
     unsure: BTreeSet<TaskId>,
+    limits: Limits,
+    phases: Phases,
 }
 
 /// Follows a recording to its end.
 pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let start = records.first().map_or(0, |record| record.ts);
-    let tick = facts.profile.tick_nsec();
-    let jiffies = Jiffies::new(facts.clock, tick, start, facts.topology.nr_cpus());
-    let sched = start::scheduler(facts, start, jiffies.now());
+    let sched = start::scheduler(facts, start);
+    let tick_nsec = sched.tick_nsec();
     let mut follower = Follower {
         cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
         names: Names::new(facts),
@@ -90,8 +87,6 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         records,
         at: 0,
         sched,
-        jiffies,
-        pinned: BTreeSet::new(),
         judge: Judge::default(),
         wakeups: BTreeMap::new(),
         placements: BTreeMap::new(),
@@ -104,6 +99,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
         seen: BTreeSet::new(),
         unsure: BTreeSet::new(),
+        limits: Limits::new(records, tick_nsec),
+        phases: Phases::find(facts, records),
     };
     for (at, record) in records.iter().enumerate() {
         if record.cpu as usize >= follower.cpus.len() {
@@ -116,10 +113,11 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower.record(record);
         follower.cpu(record.cpu).last_resched = record.need_resched;
         follower.ask_again(record);
-        follower.sched.effects.clear();
+        follower.take_effects(record.cpu);
         let over = follower.next_on_cpu[at].is_none_or(|next| !records[next].what.is_inside());
         if over {
             follower.end_softirq(record);
+            follower.take_effects(record.cpu);
         }
     }
     follower.judge
@@ -142,10 +140,9 @@ impl Follower<'_> {
     fn record(&mut self, r: &Record) {
         self.end_charge(r);
         self.end_placements(r);
-        if !r.irq || r.softirq {
-            self.cpu(r.cpu).in_timer = None;
-        }
         self.end_calls(r);
+        self.end_timers(r);
+        self.unthrottle_unseen(r);
         match &r.what {
             What::Runtime {
                 pid,
@@ -154,7 +151,7 @@ impl Follower<'_> {
             } => {
                 self.stat_runtime(r, *pid, *runtime, *vruntime);
             }
-            What::Timer => self.timer(r),
+            What::Timer => self.timers_expire(r),
             What::Exit { pid } => self.exit(r, *pid),
             What::Waking {
                 pid,
@@ -172,7 +169,12 @@ impl Follower<'_> {
             What::WakeupNew { pid, prio, target } => self.wakeup_new(r, *pid, *prio, *target),
             What::Mkdir { path } => self.mkdir(r, path),
             What::Attach { pid, path } => self.attach(r, *pid, path),
-            What::PlaceEntity { address, weight } => {
+            What::PlaceEntity {
+                address,
+                weight,
+                flags,
+            } => {
+                self.unthrottled_by_place(r, *address, *flags);
                 self.cpu(r.cpu).placed.push((*address, *weight));
             }
             What::SetNext(probe) => self.set_next(r, *probe),
@@ -203,10 +205,6 @@ impl Follower<'_> {
             self.drop_clock(r);
         }
         self.end_softirq(r);
-        let context = self.cpu(r.cpu);
-        if context.moves.is_empty() {
-            context.before_pass = None;
-        }
     }
 
     /// A clock update that nothing claimed.

@@ -115,6 +115,7 @@ impl Follower<'_> {
             if se.is_none() {
                 break;
             }
+            self.limits.learn(probe.address, se);
             let entity = &self.sched.ses[se];
             let (vruntime, deadline) = (entity.vruntime, entity.deadline);
             let agree = (vruntime, deadline) == (probe.vruntime, probe.deadline);
@@ -153,7 +154,7 @@ impl Follower<'_> {
             .put_prev
             .first()
             .is_some_and(|put| put.address == probe.address);
-        if !back || !self.sched.is_fair(curr) {
+        if !back || !self.sched.is_fair(curr) || self.cpu(r.cpu).requeued_by_attach {
             self.cpu(r.cpu).set_next.push(probe);
             return;
         }
@@ -196,11 +197,12 @@ impl Follower<'_> {
             policy: Policy::Idle,
             ..SchedAttr::normal(0)
         };
-        let now = self.sched.rqs[self.sched.tasks[task].cpu].clock;
+        let cpu = self.sched.tasks[task].cpu;
+        let now = self.sched.rqs[cpu].clock;
         if self.sched.sched_setscheduler(task, attr, now).is_err() {
             self.judge.mended("policies that cannot be");
         }
-        self.sched.effects.clear();
+        self.take_effects(cpu.0);
     }
 
     fn state_class(&self, task: TaskId) -> Class {

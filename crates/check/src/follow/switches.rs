@@ -14,10 +14,6 @@ impl Follower<'_> {
     pub(super) fn switch(&mut self, r: &Record, prev: &Party, prev_state: PrevState, next: &Party) {
         let cpu = CpuId(r.cpu);
         self.cpu(r.cpu).waking = None;
-        if prev.pid == 0 {
-            self.jiffies.busy(r.cpu, r.ts, true);
-            self.sched.follow_jiffies(self.jiffies.now());
-        }
         let prev_task = self.task(prev.pid, &prev.comm, r.cpu, r.ts);
         let next_task = self.task(next.pid, &next.comm, r.cpu, r.ts);
         let held = self.sched.rqs[cpu].clock;
@@ -39,6 +35,7 @@ impl Follower<'_> {
                 self.set_prev_state(cpu, prev_state);
             }
         }
+        self.unthrottle_above(r, next_task, clock);
         let sleeps = prev.pid != 0 && prev_state != PrevState::Runnable;
         let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
         let left = self.sched.rqs[cpu]
@@ -47,11 +44,7 @@ impl Follower<'_> {
         self.wake_stopper(cpu, next_task, clock);
         let by_stopper = self.sched.tasks[prev_task].class == Class::Stop;
         let newly_idle = left == 0 && !by_stopper;
-        if by_stopper {
-            self.pushed(r, clock, &moves);
-        }
-        let pulled = newly_idle && !moves.is_empty();
-        if !(pulled && self.newly_idle(r, clock, prev_state, &moves, next_task)) {
+        if !(newly_idle && self.newly_idle(r, clock, &moves, next_task)) {
             self.follow_pick(r, clock, next_task, &moves, newly_idle && prev.pid != 0);
         }
         self.compare_vruntimes(r.cpu, r.ts);
@@ -65,9 +58,15 @@ impl Follower<'_> {
             self.set_prio(next_task, next.prio);
         }
         self.sched.rqs[cpu].need_resched = false;
+        if prev.pid == 0 {
+            self.limits.restart_ticks(r);
+        }
         if next.pid == 0 {
+            if prev.pid != 0 && prev_state == PrevState::Runnable {
+                self.throttle_above(r, prev_task);
+            }
             self.sched.nohz_run_idle_balance(cpu);
-            self.stop_tick(r);
+            self.sched.nohz_balance_enter_idle(cpu);
         }
     }
 
@@ -170,7 +169,7 @@ impl Follower<'_> {
     }
 
     /// Makes the task that ran by the recording the one that runs.
-    pub(super) fn mend_curr(&mut self, cpu: CpuId, prev: TaskId, clock: u64) {
+    fn mend_curr(&mut self, cpu: CpuId, prev: TaskId, clock: u64) {
         self.judge.mended("running tasks that were others");
         if self.is_ordinary(prev) && !self.sched.tasks[prev].on_cpu {
             self.put_on(cpu, prev, clock);

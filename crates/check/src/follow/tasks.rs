@@ -83,7 +83,7 @@ impl Follower<'_> {
             Some(cpu) if comm.starts_with("migration/") => self.sched.rqs[cpu].stop,
             _ => self.task_from_before(cpu, bound, before.as_ref(), ts),
         };
-        self.sched.effects.clear();
+        self.take_effects(cpu);
         let comm = comm.to_owned();
         self.names.add(pid, task, &comm);
         task
@@ -196,11 +196,12 @@ impl Follower<'_> {
                 runtime: 0,
             }
         };
+        let cpu = t.cpu.0;
         let now = self.sched.rqs[t.cpu].clock;
         if self.sched.sched_setscheduler(task, attr, now).is_err() {
             self.judge.mended("priorities that no policy has");
         }
-        self.sched.effects.clear();
+        self.take_effects(cpu);
     }
 
     /// A task's name and thread id, for explanations.

@@ -39,9 +39,7 @@ impl Follower<'_> {
         let context = self.cpu(r.cpu);
         context.clocks.clear();
         context.placed.clear();
-        context.waking = Some(pid);
         let task = self.task(pid, comm, slept_on, r.ts);
-        self.wakes_stopper(r, task);
         let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
         self.leave_queue(task);
         let queued = self.sched.tasks[task].is_queued();
@@ -54,6 +52,8 @@ impl Follower<'_> {
                 self.bind_by_name(task);
             }
         }
+        let here = self.ahead.get(&self.at).is_some_and(|ahead| !ahead.remote);
+        self.cpu(r.cpu).waking = here.then_some(pid);
         let wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
         let pending = PendingWakeup {
             by: r.cpu,
@@ -90,6 +90,13 @@ impl Follower<'_> {
             wakeup.migrated = true;
             self.sched.follow_waking_migration(task, CpuId(dest));
         }
+    }
+
+    /// Is this CPU the one that wakes the task?
+    pub(super) fn is_waking(&self, cpu: u32, pid: i32) -> bool {
+        self.wakeups
+            .get(&pid)
+            .is_some_and(|wakeup| wakeup.by == cpu)
     }
 
     pub(super) fn wakeup(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
@@ -181,8 +188,6 @@ impl Follower<'_> {
         let parent = self.task(parent, "", r.cpu, r.ts);
         if self.sched.rqs[cpu].curr != parent {
             self.judge.mended("parents that were not running");
-            // The child gets its parent's CPUs and priority.
-            self.mend_curr(cpu, parent, clock);
         }
         let task = self.sched.fork(cpu, clock);
         self.name_task(child, task, comm);

@@ -5,16 +5,13 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 9] = [
     "",
     "run",
     "check",
     "machine",
     "machine list",
     "machine show",
-    "program",
-    "program list",
-    "program show",
     "kernel",
     "completions",
     "man",

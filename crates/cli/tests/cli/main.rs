@@ -10,6 +10,5 @@ mod interrupt;
 mod kernel_files;
 mod listings;
 mod options;
-mod programs;
 mod tables;
 mod traces;

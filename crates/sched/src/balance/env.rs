@@ -18,14 +18,10 @@ pub enum CpuIdleType {
 
 /// What a pass counts while it moves tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MigrationType {
-    /// Load average.
+pub(super) enum MigrationType {
     Load,
-    /// Utilisation.
     Util,
-    /// Tasks.
     Task,
-    /// A task too big for its CPU.
     Misfit,
 }
 

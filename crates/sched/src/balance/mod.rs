@@ -40,8 +40,6 @@ mod imbalance;
 mod misfit;
 mod newidle;
 mod pass;
-mod replay;
-mod report;
 mod rules;
 mod src_group;
 mod src_rq;
@@ -51,10 +49,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use env::{CpuIdleType, MigrationType};
-pub use group_stats::GroupType;
-pub use replay::{FollowedMove, LastBalance};
-pub use report::{GroupReport, PassReport, Verdict};
+pub use env::CpuIdleType;
 pub use state::BalanceCost;
 pub use stats::{DomainStats, PassStats};
 

@@ -3,7 +3,6 @@
 mod active;
 mod affinity;
 mod driver;
-mod follow;
 mod idle;
 mod numa;
 mod placement;

@@ -1,0 +1,357 @@
+//! CPU limits: when period timers refilled the pools, and when throttled queues went back to work.
+//!
+//! Model.      A timer belongs to the CPU that armed it, and its handler runs in the first timer interrupt
+//!             of that CPU after it expired. The queues that it gave runtime to are put back when the
+//!             recording shows it: by a probe of `place_entity`, by a charge to the running task, or
+//!             because one of their tasks runs.
+//! Source.     kernel/sched/fair.c `sched_cfs_period_timer`, `distribute_cfs_runtime` @ 6.1, 6.12.
+//! Deviations. Limits are set, to what they are in the end, when the first task comes: changes are not
+//!             recorded.
+
+use super::Follower;
+use super::tick_grid::Ticks;
+use crate::record::{PrevState, Record, What};
+use fairwind_sched::{BandwidthLimit, CfsRqId, CpuId, Effect, GroupId, SeId, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+
+const NS_PER_US: u64 = 1000;
+/// `ENQUEUE_WAKEUP` alone: the flags of an entity that comes back from being throttled.
+const ENQUEUE_WAKEUP: u64 = 1;
+
+/// Which timer of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Period,
+    Slack,
+}
+
+type Timer = (GroupId, Kind);
+
+/// The timers that an interrupt is still to run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InInterrupt {
+    /// The next one last.
+    due: Vec<Timer>,
+    /// So many of them run after the tick, which is still to come.
+    after_tick: usize,
+}
+
+/// A timer that is armed.
+#[derive(Clone, Copy, Debug)]
+struct Armed {
+    cpu: u32,
+    expires: u64,
+}
+
+/// What the follower knows of limits beside the scheduler's own state.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    armed: BTreeMap<Timer, Armed>,
+    ticks: Ticks,
+    /// Groups whose limit is set.
+    set: BTreeSet<GroupId>,
+    /// Entities of groups by the address that probes show.
+    entities: BTreeMap<u64, SeId>,
+    /// Probes of `place_entity` show each queue that goes back to work.
+    pub(super) placements: bool,
+}
+
+impl Limits {
+    pub(super) fn new(records: &[Record], tick_nsec: u64) -> Limits {
+        let shows = |r: &Record| matches!(r.what, What::PlaceEntity { flags: Some(_), .. });
+        Limits {
+            placements: records.iter().any(shows),
+            ticks: Ticks::new(records, tick_nsec),
+            ..Limits::default()
+        }
+    }
+
+    /// A CPU leaves idle.
+    pub(super) fn restart_ticks(&mut self, r: &Record) {
+        self.ticks.served(r.cpu, r.ts);
+    }
+
+    /// A probe showed which entity has this address.
+    pub(super) fn learn(&mut self, address: u64, se: SeId) {
+        self.entities.insert(address, se);
+    }
+}
+
+impl Follower<'_> {
+    /// A task goes to a group: by now the limits of the group and of those above it are set.
+    pub(super) fn set_limits(&mut self, r: &Record, path: &str) {
+        if let Some((above, _)) = path.rsplit_once('/') {
+            self.set_limits(r, above);
+        }
+        let (Some(&group), Some(facts)) = (self.groups.get(path), self.facts.groups.get(path))
+        else {
+            return;
+        };
+        let Some(quota_us) = facts.quota_us else {
+            return;
+        };
+        if path.len() <= 1 || !self.limits.set.insert(group) {
+            return;
+        }
+        let phase = self.phases.of(path);
+        if let Some(phase) = phase {
+            self.sched.groups[group].bandwidth.period_expires = phase.expires;
+        }
+        let limit = BandwidthLimit {
+            quota: quota_us * NS_PER_US,
+            period: facts.period_us * NS_PER_US,
+            burst: facts.burst_us * NS_PER_US,
+        };
+        if self.sched.set_bandwidth(group, limit, r.ts).is_err() {
+            self.judge.mended("groups with settings that cannot be");
+        }
+        self.take_effects(phase.map_or(r.cpu, |phase| phase.cpu));
+    }
+
+    /// Arms the timers that a call on `cpu` asked for; other effects are the trace's to tell.
+    pub(super) fn take_effects(&mut self, cpu: u32) {
+        for effect in std::mem::take(&mut self.sched.effects) {
+            let (timer, expires) = match effect {
+                Effect::StartPeriodTimer { group, expires } => ((group, Kind::Period), expires),
+                Effect::StartSlackTimer { group, expires } => ((group, Kind::Slack), expires),
+                _ => continue,
+            };
+            self.limits.armed.insert(timer, Armed { cpu, expires });
+        }
+    }
+
+    /// A timer interrupt begins. What has expired on this CPU runs in the order in which it expired, the
+    /// tick among it.
+    pub(super) fn timers_expire(&mut self, r: &Record) {
+        let due = |(&timer, armed): (&Timer, &Armed)| {
+            let here = armed.cpu == r.cpu && armed.expires <= r.ts;
+            here.then_some((armed.expires, timer))
+        };
+        let mut due: Vec<(u64, Timer)> = self.limits.armed.iter().filter_map(due).collect();
+        due.sort_unstable();
+        let tick = if self.interrupt_charges(r.cpu) {
+            self.limits.ticks.expires(r.cpu, r.ts)
+        } else {
+            r.ts
+        };
+        let before = due.partition_point(|&(expires, _)| expires <= tick);
+        self.limits.ticks.served(r.cpu, r.ts);
+        self.cpu(r.cpu).timers = InInterrupt {
+            due: due.iter().rev().map(|&(_, timer)| timer).collect(),
+            after_tick: due.len() - before,
+        };
+        self.run_timers(r, false);
+    }
+
+    /// Does the interrupt that begins charge the running task?
+    fn interrupt_charges(&self, cpu: u32) -> bool {
+        let Some(pid) = self.pid(self.sched.rqs[CpuId(cpu)].curr) else {
+            return false;
+        };
+        let mut at = self.at;
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            let r = &self.records[at];
+            match r.what {
+                What::Runtime { pid: charged, .. } if charged == pid && r.irq => return true,
+                What::Timer => return false,
+                _ if !r.irq => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Runs the timers of an interrupt that are next: not before the tick if that is first, nor before a
+    /// queue of this CPU is back that an earlier one gave runtime to; but all of them once it is over.
+    pub(super) fn run_timers(&mut self, r: &Record, all: bool) {
+        loop {
+            let timers = &self.cpus[r.cpu as usize].timers;
+            let tick_first = timers.due.len() <= timers.after_tick;
+            let returning =
+                self.limits.placements && !self.sched.rqs[CpuId(r.cpu)].cfsb_csd.is_empty();
+            if !all && (tick_first || returning) {
+                return;
+            }
+            let Some(timer) = self.cpu(r.cpu).timers.due.pop() else {
+                return;
+            };
+            self.limits.armed.remove(&timer);
+            match timer {
+                (group, Kind::Period) => self.sched.follow_period_timer(group, r.ts),
+                (group, Kind::Slack) => self.sched.follow_slack_timer(group, r.ts),
+            }
+            self.take_effects(r.cpu);
+        }
+    }
+
+    /// The tick of an interrupt has run.
+    pub(super) fn tick_is_over(&mut self, r: &Record) {
+        self.cpu(r.cpu).timers.after_tick = 0;
+        self.run_timers(r, false);
+    }
+
+    /// Before a record of a CPU: its timer interrupt may be over.
+    pub(super) fn end_timers(&mut self, r: &Record) {
+        if !r.irq || r.what == What::Timer {
+            self.run_timers(r, true);
+        }
+    }
+
+    /// schedule() charges a runnable task twice if it throttled the last fair tasks and then looked for
+    /// others to pull, which took time: this is the first charge.
+    pub(super) fn futile_pick(&mut self, r: &Record, pid: i32, clock: u64) -> bool {
+        let mut charged = false;
+        let mut at = self.at;
+        if r.irq {
+            return false;
+        }
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            match &self.records[at].what {
+                What::Runtime { pid: again, .. } if *again == pid => charged = true,
+                What::Switch {
+                    prev, prev_state, ..
+                } if charged && prev.pid == pid && *prev_state == PrevState::Runnable => break,
+                What::Runtime { .. } | What::PutPrev(_) => {}
+                _ => return false,
+            }
+        }
+        let mut copy = self.copy();
+        let futile = copy.follow_futile_pick(CpuId(r.cpu), clock);
+        if futile {
+            self.sched = copy;
+            self.take_effects(r.cpu);
+        }
+        futile
+    }
+
+    /// Is this record of a CPU inside its timer interrupt?
+    pub(super) fn in_timer_interrupt(&self) -> bool {
+        let cpu = self.records[self.at].cpu;
+        self.records[..self.at]
+            .iter()
+            .rev()
+            .filter(|r| r.cpu == cpu)
+            .take_while(|r| r.irq || r.what == What::Timer)
+            .any(|r| r.what == What::Timer)
+    }
+
+    /// Before a record of a CPU: queues whose return no probe will show are back by now.
+    pub(super) fn unthrottle_unseen(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
+            let empty = self.sched.cfs_rqs[cfs_rq].load.weight == 0;
+            if empty || !self.limits.placements {
+                self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
+            }
+        }
+    }
+
+    /// A charge in an interrupt may be that of a queue going back to work; if so, its clock is taken.
+    pub(super) fn unthrottled_by_charge(&mut self, r: &Record, cpu: CpuId, clock: u64) -> bool {
+        if self.limits.placements || !r.irq {
+            return false;
+        }
+        let pending = self.sched.rqs[cpu].cfsb_csd.clone();
+        if !pending.iter().any(|&cfs_rq| self.return_charges(cfs_rq)) {
+            return false;
+        }
+        for cfs_rq in pending {
+            self.unthrottle(r, cfs_rq, clock);
+        }
+        true
+    }
+
+    /// `place_entity` in an interrupt, with the entity of a throttled queue: it goes back to work.
+    pub(super) fn unthrottled_by_place(&mut self, r: &Record, address: u64, flags: Option<u64>) {
+        let Some(&se) = self.limits.entities.get(&address) else {
+            return;
+        };
+        let cfs_rq = self.sched.ses[se].my_q;
+        if flags != Some(ENQUEUE_WAKEUP)
+            || cfs_rq.is_none()
+            || !self.sched.cfs_rqs[cfs_rq].throttled
+        {
+            return;
+        }
+        let cpu = CpuId(r.cpu);
+        if !self.return_charges(cfs_rq) {
+            self.drop_clock(r);
+        }
+        let told = self.cpu(r.cpu).pending_clock.take();
+        let clock = told.unwrap_or_else(|| self.clock_at(cpu, r.ts));
+        self.unthrottle(r, cfs_rq, clock);
+        self.run_timers(r, false);
+    }
+
+    /// The kernel runs a task: no queue above it is throttled.
+    pub(super) fn unthrottle_above(&mut self, r: &Record, task: TaskId, clock: u64) {
+        let mut se = self.sched.tasks[task].se;
+        let mut throttled = Vec::new();
+        while se.is_some() {
+            let cfs_rq = self.sched.ses[se].cfs_rq;
+            if self.sched.cfs_rqs[cfs_rq].throttled {
+                throttled.push(cfs_rq);
+            }
+            se = self.sched.ses[se].parent;
+        }
+        for cfs_rq in throttled {
+            self.unthrottle(r, cfs_rq, clock);
+        }
+    }
+
+    /// The kernel runs nothing, although this task could run: a queue above it is out of runtime. Of several
+    /// limits, it is the one that has least left.
+    pub(super) fn throttle_above(&mut self, r: &Record, task: TaskId) {
+        if self.sched.tasks[task].cpu.0 != r.cpu || self.is_throttled(task) {
+            return;
+        }
+        let mut limited = Vec::new();
+        let mut se = self.sched.tasks[task].se;
+        while se.is_some() {
+            let cfs_rq = self.sched.ses[se].cfs_rq;
+            let queue = &self.sched.cfs_rqs[cfs_rq];
+            if queue.runtime_enabled {
+                let pool = self.sched.groups[queue.tg].bandwidth.runtime;
+                limited.push((
+                    queue.runtime_remaining.saturating_add_unsigned(pool),
+                    cfs_rq,
+                ));
+            }
+            se = self.sched.ses[se].parent;
+        }
+        if let Some((_, cfs_rq)) = limited.into_iter().min() {
+            self.judge.mended("queues without runtime that could run");
+            let clock = self.clock_at(CpuId(r.cpu), r.ts);
+            self.sched.follow_throttle(cfs_rq, clock);
+            self.take_effects(r.cpu);
+        }
+    }
+
+    fn unthrottle(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
+        if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0 {
+            self.judge.mended("queues with runtime that were throttled");
+            self.sched.follow_grant(cfs_rq);
+        }
+        self.sched.follow_unthrottle(cfs_rq, clock);
+        self.take_effects(r.cpu);
+    }
+
+    /// Does putting a throttled queue back charge the running task? That is so if the task is queued
+    /// where an entity is put back.
+    fn return_charges(&self, cfs_rq: CfsRqId) -> bool {
+        let mut se = self.sched.cfs_rqs[cfs_rq].se;
+        while se.is_some() && !self.sched.ses[se].on_rq {
+            let queue = &self.sched.cfs_rqs[self.sched.ses[se].cfs_rq];
+            if queue.curr.is_some() && self.sched.ses[queue.curr].is_task() {
+                return true;
+            }
+            if queue.throttled {
+                return false;
+            }
+            se = self.sched.ses[se].parent;
+        }
+        false
+    }
+}

@@ -1,0 +1,260 @@
+//! In which phase the period of each limit runs, and on which CPU its timer is.
+//!
+//! Model.      A throttled queue goes back to work soon after the timer interrupt that refilled its pool.
+//!             So that phase and CPU are taken, of all timer interrupts, whose periods the returns follow
+//!             most closely: the least sum of logarithms of the times between.
+//!             Returns are seen where a task runs on an idle CPU that was runnable before and was neither
+//!             woken nor moved, and where `place_entity` in an interrupt shows a group's entity first.
+//!             Where periods begin with the clock of timers (6.1), the phase follows from that clock.
+//! Units.      ns of the trace clock.
+//! Source.     kernel/sched/fair.c `init_cfs_bandwidth`, `start_cfs_bandwidth` @ 6.1, 6.12.
+
+use crate::facts::Facts;
+use crate::record::{PrevState, Record, What};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+const NS_PER_US: u64 = 1000;
+/// More returns than this do not tell more.
+const MAX_RETURNS: usize = 64;
+/// `ENQUEUE_WAKEUP` alone.
+const ENQUEUE_WAKEUP: u64 = 1;
+
+/// When the timer of a limit expires first, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Phase {
+    /// In the first period.
+    pub(super) expires: u64,
+    /// The CPU whose interrupt it is at first.
+    pub(super) cpu: u32,
+}
+
+/// The phases of all limits, by the path of the group.
+#[derive(Debug, Default)]
+pub(super) struct Phases {
+    phases: BTreeMap<String, Phase>,
+}
+
+impl Phases {
+    /// Finds the phases in a recording.
+    pub(super) fn find(facts: &Facts, records: &[Record]) -> Phases {
+        let mut phases = Phases::default();
+        let limited: Vec<(&String, u64)> = facts
+            .groups
+            .iter()
+            .filter(|(_, group)| group.quota_us.is_some())
+            .map(|(path, group)| (path, group.period_us * NS_PER_US))
+            .collect();
+        if limited.is_empty() {
+            return phases;
+        }
+        let returns = returns(records);
+        let mut interrupts: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        for r in records.iter().filter(|r| r.what == What::Timer) {
+            interrupts.entry(r.cpu).or_default().push(r.ts);
+        }
+        let no_returns = Vec::new();
+        for (path, period) in limited {
+            let returns = returns.get(path).unwrap_or(&no_returns);
+            let returns = &returns[..returns.len().min(MAX_RETURNS)];
+            let known = facts.start_of_periods().map(|start| start % period);
+            if let Some(phase) = best_phase(&interrupts, period, returns, known) {
+                phases.phases.insert(path.clone(), phase);
+            }
+        }
+        phases
+    }
+
+    /// The phase of a group's period, if the recording tells it.
+    pub(super) fn of(&self, path: &str) -> Option<Phase> {
+        self.phases.get(path).copied()
+    }
+}
+
+/// The latest of the phases that explain the returns best: a timer expires before its interrupt begins, and
+/// none of its interrupts is further from the earliest than that.
+fn best_phase(
+    interrupts: &BTreeMap<u32, Vec<u64>>,
+    period: u64,
+    returns: &[u64],
+    known: Option<u64>,
+) -> Option<Phase> {
+    let before = |ts: u64, at: &[u64]| {
+        let next = at.partition_point(|&interrupt| interrupt <= ts);
+        next.checked_sub(1).map(|last| at[last] % period)
+    };
+    let seen = returns
+        .iter()
+        .flat_map(|&ts| interrupts.values().filter_map(move |at| before(ts, at)));
+    let candidates: BTreeSet<u64> = match known {
+        Some(phase) => BTreeSet::from([phase]),
+        None => seen.collect(),
+    };
+    let (_, _, phase) = candidates
+        .into_iter()
+        .filter_map(|phase| {
+            let (cost, cpu) = cost(interrupts, phase, period, returns)?;
+            let phase = Phase {
+                expires: phase,
+                cpu,
+            };
+            Some((cost, Reverse(phase.expires), phase))
+        })
+        .min_by_key(|&(cost, latest, _)| (cost, latest))?;
+    Some(phase)
+}
+
+/// How closely returns follow the interrupts that a timer of this phase has: the sum of the logarithms of the
+/// times between, with the CPU of the first. The timer stops when nothing is used and starts again
+/// wherever something is, so it may change its CPU: that costs as much as a return a period late.
+fn cost(
+    interrupts: &BTreeMap<u32, Vec<u64>>,
+    phase: u64,
+    period: u64,
+    returns: &[u64],
+) -> Option<(u64, u32)> {
+    let change = logarithm(period);
+    // The least cost up to a return that each CPU's timer explains, and where that way began.
+    let mut ways: Vec<(u64, u32)> = interrupts.keys().map(|&cpu| (0, cpu)).collect();
+    for &ts in returns {
+        let (least, began) = *ways.iter().min()?;
+        for (way, at) in ways.iter_mut().zip(interrupts.values()) {
+            if least + change < way.0 {
+                *way = (least + change, began);
+            }
+            way.0 += logarithm(delay(at, phase, period, ts).unwrap_or(period));
+        }
+    }
+    ways.into_iter().min()
+}
+
+/// How long after the latest interrupt of a CPU that served a timer of this phase.
+fn delay(interrupts: &[u64], phase: u64, period: u64, ts: u64) -> Option<u64> {
+    let mut expires = ts.checked_sub(phase)? / period * period + phase;
+    loop {
+        let at = interrupts.partition_point(|&interrupt| interrupt < expires);
+        if let Some(served) = interrupts.get(at).filter(|&&served| served <= ts) {
+            return Some(ts - served);
+        }
+        expires = expires.checked_sub(period)?;
+    }
+}
+
+/// The binary logarithm of a time in µs, in 1/16.
+pub(super) fn logarithm(ns: u64) -> u64 {
+    let us = ns / NS_PER_US + 1;
+    let exponent = u64::from(us.ilog2());
+    16 * exponent + (16 * (us - (1 << exponent)) >> exponent)
+}
+
+/// What is known of a task.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    group: String,
+    /// It was runnable when it was last switched away from, and was neither woken nor moved since.
+    waits: bool,
+}
+
+/// The times at which throttled queues of each group went back to work, as far as the trace shows.
+fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
+    let mut returns: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut tasks: BTreeMap<i32, Seen> = BTreeMap::new();
+    let mut entities: BTreeMap<u64, String> = BTreeMap::new();
+    let mut chains: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut placing: BTreeMap<u32, Option<String>> = BTreeMap::new();
+    for r in records {
+        match &r.what {
+            What::Attach { pid, path } => tasks.entry(*pid).or_default().group.clone_from(path),
+            What::Fork { parent, child, .. } => {
+                let group = tasks.get(parent).map(|task| task.group.clone());
+                let group = group.unwrap_or_default();
+                let waits = false;
+                tasks.insert(*child, Seen { group, waits });
+            }
+            What::Wakeup { pid, .. } | What::Waking { pid, .. } | What::Migrate { pid, .. } => {
+                tasks.entry(*pid).or_default().waits = false;
+            }
+            What::SetNext(probe) => chains.entry(r.cpu).or_default().push(probe.address),
+            What::PlaceEntity { address, flags, .. } => {
+                let group = entities.get(address);
+                let first = !placing.contains_key(&r.cpu);
+                let below = placing.get(&r.cpu).and_then(Option::as_ref);
+                let alone = first
+                    || below.is_some_and(|below| Some(parent(below)) != group.map(String::as_str));
+                if let Some(group) = group
+                    && r.irq
+                    && *flags == Some(ENQUEUE_WAKEUP)
+                    && alone
+                {
+                    returns.entry(group.clone()).or_default().push(r.ts);
+                }
+                placing.insert(r.cpu, group.cloned());
+                continue;
+            }
+            What::Switch {
+                prev,
+                prev_state,
+                next,
+            } => {
+                let task = tasks.entry(next.pid).or_default().clone();
+                let chain = chains.remove(&r.cpu).unwrap_or_default();
+                let mut path = task.group.as_str();
+                let depth = path.trim_end_matches('/').matches('/').count();
+                for address in chain.iter().rev().take(depth).rev() {
+                    entities.insert(*address, path.to_owned());
+                    path = parent(path);
+                }
+                if prev.pid == 0 && task.waits && entities.is_empty() {
+                    let mut path = task.group.as_str();
+                    while path.len() > 1 {
+                        returns.entry(path.to_owned()).or_default().push(r.ts);
+                        path = parent(path);
+                    }
+                }
+                tasks.entry(prev.pid).or_default().waits = *prev_state == PrevState::Runnable;
+            }
+            What::Runtime { .. } => continue,
+            _ => {}
+        }
+        placing.remove(&r.cpu);
+    }
+    returns
+}
+
+/// The group above, empty above the first level.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn the_phase_is_that_of_the_interrupts_which_returns_follow() {
+        // Ticks of 4 ms on both CPUs, and on CPU 1 a timer of 50 ms at 7.3 ms, served 30 µs late.
+        let timer: Vec<u64> = (0..12).map(|k| k * 50 * MS + 7_330_000).collect();
+        let ticks = |start: u64| (0..150).map(move |k| start + k * 4 * MS);
+        let mut on_1: Vec<u64> = ticks(1_500_000).chain(timer.iter().copied()).collect();
+        on_1.sort_unstable();
+        let interrupts = BTreeMap::from([(0, ticks(20_000).collect()), (1, on_1)]);
+        let returns: Vec<u64> = timer.iter().skip(2).map(|at| at + 90_000).collect();
+        let phase = best_phase(&interrupts, 50 * MS, &returns, None);
+        let expires = 7_330_000;
+        assert_eq!(phase, Some(Phase { expires, cpu: 1 }));
+        let known = best_phase(&interrupts, 50 * MS, &returns, Some(7_300_000));
+        let expires = 7_300_000;
+        assert_eq!(known, Some(Phase { expires, cpu: 1 }));
+        assert_eq!(best_phase(&interrupts, 50 * MS, &[], None), None);
+    }
+
+    #[test]
+    fn a_timer_that_is_late_is_served_by_the_next_interrupt() {
+        let interrupts = [10 * MS, 31 * MS, 48 * MS];
+        assert_eq!(delay(&interrupts, 5 * MS, 20 * MS, 32 * MS), Some(MS));
+        assert_eq!(delay(&interrupts, 5 * MS, 20 * MS, 30 * MS), Some(20 * MS));
+        assert_eq!(delay(&interrupts, 5 * MS, 20 * MS, 9 * MS), None);
+    }
+}

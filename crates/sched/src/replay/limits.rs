@@ -1,0 +1,65 @@
+//! Following CPU limits: who gets runtime is decided in one step, and each queue goes back to work in another.
+//!
+//! Model.      A period or slack timer gives runtime to throttled queues. Those that have enough wait in their CPU's
+//!             `cfsb_csd`, on all CPUs and in all releases, until [`Sched::follow_unthrottle`] is told when the other
+//!             kernel put them back.
+
+use crate::sched::Sched;
+use crate::units::{CfsRqId, CpuId, GroupId, Nanos};
+
+impl Sched {
+    /// The period timer of a group expired.
+    pub fn follow_period_timer(&mut self, group: GroupId, now: Nanos) {
+        self.set_time(now);
+        self.run_period_timer(CpuId::NONE, group, Sched::distribute_cfs_runtime_async);
+    }
+
+    /// The slack timer of a group expired.
+    pub fn follow_slack_timer(&mut self, group: GroupId, now: Nanos) {
+        self.set_time(now);
+        self.run_slack_timer(CpuId::NONE, group, Sched::distribute_cfs_runtime_async);
+    }
+
+    /// Gives a throttled queue enough to run, as a timer does, whatever the pool holds: the other kernel had more.
+    pub fn follow_grant(&mut self, cfs_rq: CfsRqId) {
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let owed = 1_i64.saturating_sub(cfs.runtime_remaining).max(0);
+        cfs.runtime_remaining += owed;
+        let pool = &mut self.groups[cfs.tg].bandwidth.runtime;
+        *pool = pool.saturating_sub(owed as u64);
+    }
+
+    /// schedule() looks for a fair task and finds none, because throttling took the last ones off; true if so. What
+    /// it does after that, it does at a later clock.
+    pub fn follow_futile_pick(&mut self, cpu: CpuId, now: Nanos) -> bool {
+        self.set_time(now);
+        self.update_rq_clock(cpu);
+        let curr = self.rqs[cpu].curr;
+        (self.fair.pick_next_task)(self, cpu, curr, false).is_none()
+    }
+
+    /// Throttles a queue that the other kernel found out of runtime.
+    pub fn follow_throttle(&mut self, cfs_rq: CfsRqId, now: Nanos) {
+        self.set_time(now);
+        self.update_rq_clock(self.cpu_of(cfs_rq));
+        if self.cfs_rqs[cfs_rq].throttled {
+            return;
+        }
+        let group = self.cfs_rqs[cfs_rq].tg;
+        self.groups[group].bandwidth.runtime = 0;
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.runtime_remaining = cfs.runtime_remaining.min(0);
+        self.throttle_cfs_rq(cfs_rq);
+    }
+
+    /// A throttled queue goes back to work.
+    pub fn follow_unthrottle(&mut self, cfs_rq: CfsRqId, now: Nanos) {
+        let cpu = self.cpu_of(cfs_rq);
+        self.set_time(now);
+        self.rqs[cpu].cfsb_csd.retain(|&queue| queue != cfs_rq);
+        self.cfs_rqs[cfs_rq].throttled_csd = false;
+        if self.cfs_rqs[cfs_rq].throttled {
+            self.unthrottle_cfs_rq(cfs_rq);
+        }
+    }
+}
