@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(TARGET)/test-tools
 
-.PHONY: all demo test test-tools lint help
+.PHONY: all demo test test-tools fuzz lint help
 
 all: ## Build the command: target/release/fairwind
 	$(CARGO) build --release --package fairwind
@@ -20,6 +20,9 @@ demo: all ## Run an example: a container throttled though it is below its limit
 
 test: test-tools ## Install what the tests need, and run all tests
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(CARGO) test --workspace
+
+fuzz: ## Damage recordings at random and check them, for SECONDS=60
+	FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(CARGO) test --package fairwind-check --test fuzz -- --nocapture
 
 lint: ## Clippy without warnings, and the format
 	$(CARGO) clippy --workspace --all-targets -- -D warnings

@@ -32,6 +32,25 @@ pub enum Error {
         /// How to supply it.
         hint: &'static str,
     },
+    /// The recording is of a kernel that is not known here.
+    UnknownKernel {
+        /// What it says of its kernel.
+        found: String,
+    },
+    /// What is told of the machine is none that can be.
+    Machine {
+        /// Where it is told.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A folder has no trace.
+    NoTrace {
+        /// The folder.
+        folder: PathBuf,
+        /// What a trace is called.
+        names: &'static [&'static str],
+    },
     /// The trace lacks events without which nothing can be decided.
     NoEvents {
         /// What to record.
@@ -54,6 +73,22 @@ impl fmt::Display for Error {
             Error::Missing { fact, hint } => {
                 write!(f, "the recording does not tell the {fact}: {hint}")
             }
+            Error::UnknownKernel { found } => write!(
+                f,
+                "the recording is of a kernel that is not known here ({}): give the nearest one with --kernel",
+                found.trim()
+            ),
+            Error::Machine { path, problem } => write!(
+                f,
+                "{}: {problem}; correct the file, or give --machine",
+                path.display()
+            ),
+            Error::NoTrace { folder, names } => write!(
+                f,
+                "{}: the folder has no trace; expected one of {}",
+                folder.display(),
+                names.join(", ")
+            ),
             Error::NoEvents { event } => {
                 write!(f, "the trace has no {event} events: record with -e {event}")
             }

@@ -177,6 +177,18 @@ impl Judge {
         self.scores.entry(measure).or_default().not_asked += 1;
     }
 
+    /// Counts the decisions of a measure as not asked: what the kernel decided is not told.
+    pub(crate) fn take_back(&mut self, measure: Measure) {
+        if let Some(score) = self.scores.get_mut(&measure) {
+            let not_asked = score.not_asked + score.count.decisions;
+            *score = Score {
+                not_asked,
+                ..Score::default()
+            };
+        }
+        self.disagreements.retain(|d| d.measure != measure);
+    }
+
     pub(crate) fn mended(&mut self, what: &'static str) {
         *self.mended.entry(what).or_default() += 1;
     }

@@ -18,16 +18,20 @@
 //! ```
 
 mod baselines;
+mod complete;
 pub mod error;
 pub mod facts;
 mod follow;
+mod gaps;
 pub mod judge;
 mod record;
 pub mod recording;
 pub mod report;
+mod wakeup_ends;
 
 pub use error::Error;
 pub use facts::{Facts, Given};
+pub use gaps::Gap;
 pub use judge::{Class, Count, Disagreement, Measure, Score};
 pub use recording::Recording;
 pub use report::Report;
@@ -35,6 +39,10 @@ pub use report::Report;
 /// Walks a recording and counts on how many decisions our scheduler agrees with the kernel.
 #[must_use]
 pub fn check(recording: &Recording) -> Report {
-    let judge = follow::follow(&recording.facts, &recording.records);
-    Report::new(recording.facts.profile.release, judge)
+    let mut judge = follow::follow(&recording.facts, &recording.records);
+    if recording.gaps.contains(&gaps::FLAGS) {
+        judge.take_back(Measure::Preemption);
+        judge.take_back(Measure::Balance);
+    }
+    Report::new(recording, judge)
 }

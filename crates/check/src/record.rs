@@ -5,8 +5,9 @@
 //!           with the entity's fields: `place_entity`, `set_next_entity`, `put_prev_entity`.
 //! Not here. What follows from an event: see [`follow`](crate::follow).
 
-use crate::error::Error;
+use fairwind_trace::read::ReadStats;
 use fairwind_trace::{EventFormat, RawEvent, TraceFile};
+use std::collections::BTreeSet;
 
 const NEED_RESCHED: u8 = 4;
 const HARDIRQ: u8 = 8;
@@ -130,23 +131,34 @@ impl What {
     }
 }
 
-/// Reads the records of a trace, by time.
-pub(crate) fn read(trace: &TraceFile) -> Result<Vec<Record>, Error> {
+/// What a trace has of use.
+#[derive(Debug)]
+pub(crate) struct Events {
+    /// By time.
+    pub(crate) records: Vec<Record>,
+    /// The names of the events that occur.
+    pub(crate) seen: BTreeSet<String>,
+    /// What was lost, and what could not be read.
+    pub(crate) stats: ReadStats,
+}
+
+/// Reads the records of a trace.
+pub(crate) fn read(trace: &TraceFile) -> Events {
     let formats = trace.formats();
-    for event in [
-        "sched_switch",
-        "sched_waking",
-        "sched_wakeup",
-        "sched_stat_runtime",
-    ] {
-        if formats.find("sched", event).is_none() {
-            return Err(Error::NoEvents { event });
+    let mut events = trace.events();
+    let mut ids = BTreeSet::new();
+    let mut records = Vec::new();
+    for event in events.by_ref() {
+        if let Some(record) = record(formats.get(event.event), &event) {
+            ids.insert(event.event);
+            records.push(record);
         }
     }
-    Ok(trace
-        .events()
-        .filter_map(|event| record(formats.get(event.event), &event))
-        .collect())
+    Events {
+        records,
+        seen: ids.iter().map(|id| formats.get(*id).name.clone()).collect(),
+        stats: events.stats(),
+    }
 }
 
 fn record(format: &EventFormat, event: &RawEvent<'_>) -> Option<Record> {

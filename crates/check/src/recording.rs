@@ -1,46 +1,76 @@
 //! A recording: its events and the facts beside them.
 
+use crate::complete;
 use crate::error::Error;
-use crate::facts::{Facts, Given, release_of};
+use crate::facts::{Facts, Given};
+use crate::gaps::{self, Gap};
 use crate::record::{self, Record};
+use crate::wakeup_ends;
+use fairwind_sched::KernelProfile;
 use fairwind_trace::TraceFile;
-use std::path::Path;
+use fairwind_trace::read::ReadStats;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+/// What a folder may call its trace.
+const TRACES: [&str; 6] = [
+    "trace.dat",
+    "trace.dat.xz",
+    "perf.data",
+    "perf.data.xz",
+    "trace.txt",
+    "trace.txt.xz",
+];
 
 /// A recording, read whole.
 #[derive(Debug)]
 pub struct Recording {
     pub(crate) facts: Facts,
     pub(crate) records: Vec<Record>,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) stats: ReadStats,
 }
 
 impl Recording {
     /// Reads a folder with a trace and the facts, or a trace alone; what is `given` counts more than
-    /// what the recording tells. In a folder the trace is `trace.dat` or `trace.txt`, the latter also
-    /// compressed as `trace.txt.xz`.
+    /// what the recording tells. In a folder the trace is `trace.dat`, `perf.data` or `trace.txt`, each
+    /// of them also compressed by xz.
     ///
     /// # Errors
-    /// If the trace cannot be read, or kernel or machine is told nowhere.
-    pub fn open(path: &Path, given: Given) -> Result<Recording, Error> {
-        let names = ["trace.dat", "trace.txt", "trace.txt.xz"];
-        let inside = names
-            .iter()
-            .map(|name| path.join(name))
-            .find(|path| path.exists());
-        if let Some(trace) = inside {
-            let facts = Facts::read(path, given)?;
-            return Ok(Recording {
-                facts,
-                records: record::read(&open_trace(&trace)?)?,
+    /// If the trace cannot be read, or the kernel is told nowhere.
+    pub fn open(path: &Path, mut given: Given) -> Result<Recording, Error> {
+        let trace = match trace_of_folder(path)? {
+            Some(trace) => {
+                given.folder.get_or_insert_with(|| path.to_owned());
+                open_trace(&trace)?
+            }
+            None => open_trace(path)?,
+        };
+        let facts = Facts::read(given, trace.info())?;
+        let record::Events {
+            mut records,
+            seen,
+            stats,
+        } = record::read(&trace);
+        let mut gaps = gaps::of_events(&seen, &records, facts.topology.nr_cpus());
+        if gaps.contains(&gaps::SWITCHES) {
+            return Err(Error::NoEvents {
+                event: "sched_switch",
             });
         }
-        let trace = open_trace(path)?;
-        let uname = trace.info().uname.as_deref();
-        let release = given.release.or_else(|| release_of(uname?));
-        let facts = Facts::of(Given { release, ..given })?;
+        if gaps.contains(&gaps::WAKING) {
+            records = complete::add_wakings(records);
+        } else if gaps.contains(&gaps::WAKEUP) {
+            records = wakeup_ends::add(records);
+        }
+        complete::add_groups(&mut records, &facts);
+        gaps.extend(&facts.gaps);
+        gaps.sort_unstable();
         Ok(Recording {
             facts,
-            records: record::read(&trace)?,
+            records,
+            gaps,
+            stats,
         })
     }
 
@@ -49,6 +79,24 @@ impl Recording {
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
+
+    /// Takes another kernel than the one it tells.
+    pub fn set_profile(&mut self, profile: KernelProfile) {
+        self.facts.profile = profile;
+    }
+}
+
+/// The trace in a folder of files; none if the path is a file, or the folder itself is a trace.
+fn trace_of_folder(path: &Path) -> Result<Option<PathBuf>, Error> {
+    if !path.is_dir() || path.join("data").exists() {
+        return Ok(None);
+    }
+    let inside = TRACES.iter().map(|name| path.join(name));
+    let found = inside.into_iter().find(|path| path.exists());
+    found.map(Some).ok_or_else(|| Error::NoTrace {
+        folder: path.to_owned(),
+        names: &TRACES,
+    })
 }
 
 fn open_trace(path: &Path) -> Result<TraceFile, Error> {
@@ -61,7 +109,12 @@ fn open_trace(path: &Path) -> Result<TraceFile, Error> {
     };
     let compressed = fs::read(path).map_err(failed)?;
     let mut trace = Vec::new();
-    lzma_rs::xz_decompress(&mut compressed.as_slice(), &mut trace)
-        .map_err(|problem| failed(io::Error::new(io::ErrorKind::InvalidData, problem)))?;
+    let unpacked = lzma_rs::xz_decompress(&mut compressed.as_slice(), &mut trace);
+    // Of a damaged file the part before the damage is read.
+    if let Err(problem) = unpacked
+        && trace.is_empty()
+    {
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, problem)));
+    }
     Ok(fairwind_trace::open_bytes(&trace)?)
 }

@@ -2,8 +2,11 @@
 //!
 //! Units. Shares are thousandths of a percent, rounded down, so that 100 % means all.
 
+use crate::gaps::Gap;
 use crate::judge::{Class, Count, Disagreement, Judge, Measure, Score};
+use crate::recording::Recording;
 use fairwind_sched::Release;
+use fairwind_trace::read::{Oddity, ReadStats};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,6 +25,10 @@ pub struct Report {
     pub disagreements: Vec<Disagreement>,
     /// Where ours had to be brought in line, because the trace did not tell how it came about.
     pub mended: BTreeMap<&'static str, u64>,
+    /// Facts that the recording lacks.
+    pub gaps: Vec<Gap>,
+    /// What was lost or could not be read.
+    pub reading: ReadStats,
 }
 
 /// Agreement in thousandths of a percent, rounded down; `None` without decisions.
@@ -37,17 +44,19 @@ pub fn percent(share: u64) -> String {
 }
 
 impl Report {
-    pub(crate) fn new(kernel: Release, judge: Judge) -> Report {
+    pub(crate) fn new(recording: &Recording, judge: Judge) -> Report {
         let Judge {
             scores,
             disagreements,
             mended,
         } = judge;
         Report {
-            kernel,
+            kernel: recording.facts.profile.release,
             scores,
             disagreements,
             mended,
+            gaps: recording.gaps.clone(),
+            reading: recording.stats.clone(),
         }
     }
 
@@ -90,10 +99,21 @@ impl Report {
                 row.causes(),
             );
         }
+        for (&measure, score) in self.scores.iter().filter(|(_, score)| score.not_asked > 0) {
+            let _ = writeln!(text, "not asked: {} {}", score.not_asked, measure.name());
+        }
         for (what, count) in &self.mended {
             let _ = writeln!(text, "not told by the trace: {count} {what}");
         }
-        text
+        for gap in &self.gaps {
+            let Gap {
+                fact,
+                instead,
+                supply,
+            } = gap;
+            let _ = writeln!(text, "not recorded: {fact}: {instead} ({supply})");
+        }
+        text + &self.reading.table()
     }
 
     /// The first disagreements, one a line.
@@ -132,8 +152,22 @@ impl Report {
             measures: rows.collect(),
             disagreements: self.disagreements.iter().map(Entry::of).collect(),
             mended: self.mended.clone(),
+            not_recorded: self.gaps.iter().map(Missing::of).collect(),
+            reading: losses(&self.reading),
         }
     }
+}
+
+/// What reading counted, by what it is.
+fn losses(stats: &ReadStats) -> Vec<Loss> {
+    let counted = Oddity::ALL.iter().filter(|what| stats.count(**what) > 0);
+    counted
+        .map(|&what| Loss {
+            severity: what.severity().name(),
+            count: stats.count(what),
+            what: what.text(),
+        })
+        .collect()
 }
 
 fn class_text(class: Class) -> String {
@@ -149,6 +183,37 @@ struct Document {
     measures: BTreeMap<&'static str, Row>,
     disagreements: Vec<Entry>,
     mended: BTreeMap<&'static str, u64>,
+    not_recorded: Vec<Missing>,
+    reading: Vec<Loss>,
+}
+
+#[derive(Serialize)]
+struct Missing {
+    fact: &'static str,
+    instead: &'static str,
+    supply: &'static str,
+}
+
+impl Missing {
+    fn of(gap: &Gap) -> Missing {
+        let Gap {
+            fact,
+            instead,
+            supply,
+        } = *gap;
+        Missing {
+            fact,
+            instead,
+            supply,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Loss {
+    severity: &'static str,
+    count: u64,
+    what: &'static str,
 }
 
 #[derive(Serialize)]

@@ -101,7 +101,7 @@ fn the_check_can_fail() {
     // The same decisions against the other kernel's scheduler must not look as good.
     let given = || Given {
         release: Some(fairwind_sched::Release::V6_1),
-        topology: None,
+        ..Given::default()
     };
     let path = recording("fair-1cpu-6.12");
     let wrong = check(&Recording::open(&path, given()).expect("a recording of the project"));
@@ -130,7 +130,7 @@ fn every_disagreement_is_listed_once() {
 }
 
 #[test]
-fn a_trace_alone_needs_kernel_and_machine() {
+fn a_trace_alone_needs_the_kernel() {
     let path = recording("fair-1cpu-6.1").join("trace.txt.xz");
     let error = Recording::open(&path, Given::default()).unwrap_err();
     assert!(

@@ -1,6 +1,6 @@
 //! The command line: one declaration for parsing, help, completions and man pages.
 
-use crate::check::{CheckFormat, Requirement, requirement};
+use crate::check::{CheckFormat, Requirement, cgroup_file, member, requirement};
 use crate::duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -192,21 +192,17 @@ Exit codes:
 /// Walks a recording of a real kernel with our scheduler beside it. Wherever the kernel decided, ours
 /// is asked the same question with the same history; then it follows the kernel. Printed per measure:
 /// how often both agree, and what chance, first come first served and the least virtual runtime would
-/// have scored on the same decisions.
+/// have scored on the same decisions; then what the recording does not tell and what stands in for it.
 #[derive(Args, Debug)]
 #[command(after_long_help = CHECK_HELP)]
 pub(crate) struct CheckArgs {
     /// Recording: a folder with a trace and the kernel's own files, or a trace alone
+    ///
+    /// A trace is a trace.dat, a perf.data ('perf sched record', 'perf record -a -e sched:*'), ftrace's
+    /// text, or the text of 'trace-cmd report -t -l' or 'perf script --ns'. docs/recording.md tells how
+    /// to make one.
     #[arg(value_name = "RECORDING", value_hint = ValueHint::AnyPath)]
     pub(crate) recording: PathBuf,
-
-    /// Kernel that ours behaves like, if not the one the recording tells
-    #[arg(short, long, value_name = "K", value_parser = release_parser())]
-    pub(crate) kernel: Option<Release>,
-
-    /// Machine, if not the one the recording tells; as of 'fairwind run'
-    #[arg(short, long, value_name = "M", value_hint = ValueHint::Other)]
-    pub(crate) machine: Option<String>,
 
     /// Also print the first N disagreements, each with both sides and its cause
     #[arg(short, long, value_name = "N", default_value_t = 0)]
@@ -219,7 +215,41 @@ pub(crate) struct CheckArgs {
     /// Fail if a measure agrees on less: pick=99.9
     #[arg(short, long, value_name = "MEASURE=PERCENT", value_parser = requirement)]
     pub(crate) require: Vec<Requirement>,
+
+    /// Kernel that ours behaves like, if not the one the recording tells
+    #[arg(short, long, value_name = "K", value_parser = release_parser(), help_heading = FACTS)]
+    pub(crate) kernel: Option<Release>,
+
+    /// Machine, if not the one the recording tells; as of 'fairwind run'
+    #[arg(short, long, value_name = "M", help_heading = FACTS, value_hint = ValueHint::Other)]
+    pub(crate) machine: Option<String>,
+
+    /// Switch a scheduler feature on (NAME) or off (NO_NAME); as of 'fairwind run'
+    #[arg(short, long = "feature", value_name = "F", value_delimiter = ',', help_heading = FACTS)]
+    pub(crate) features: Vec<String>,
+
+    /// Set a tunable; as of 'fairwind run'
+    #[arg(short, long = "set", value_name = "TUNABLE=VALUE", help_heading = FACTS)]
+    pub(crate) settings: Vec<String>,
+
+    /// Set what a group's file says: /web/cpu.weight=200, /web/cpu.max='20000 100000'
+    ///
+    /// The path is from the root group on; files are those of either cgroup version. A group exists from
+    /// the start of the recording if no event makes it.
+    #[arg(short, long = "cgroup", value_name = "PATH/FILE=VALUE", value_parser = cgroup_file, help_heading = FACTS)]
+    pub(crate) cgroups: Vec<String>,
+
+    /// Put a task, by thread id or name, into a group from the start: nginx=/web
+    #[arg(long = "member", value_name = "TASK=GROUP", value_parser = member, help_heading = FACTS)]
+    pub(crate) members: Vec<(String, String)>,
+
+    /// Folder with the kernel's own files, for a trace that is not in it
+    #[arg(long = "files", value_name = "D", help_heading = FACTS, value_hint = ValueHint::DirPath)]
+    pub(crate) files: Option<PathBuf>,
 }
+
+/// Heading of the options that tell what a recording does not.
+const FACTS: &str = "What the recording does not tell";
 
 const CHECK_HELP: &str = "\
 Measures:

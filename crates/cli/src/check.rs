@@ -3,6 +3,7 @@
 use crate::args::CheckArgs;
 use crate::error::Error;
 use crate::output;
+use crate::profile::change;
 use fairwind_check::report::percent;
 use fairwind_check::{Given, Measure, Recording, Report, check};
 use fairwind_machine::Machine;
@@ -10,6 +11,18 @@ use std::process::ExitCode;
 
 /// Thousandths of a percent in a percent.
 const PERCENT: u64 = 1000;
+
+/// Files of groups that are used.
+const CGROUP_FILES: [&str; 8] = [
+    "cpu.weight",
+    "cpu.max",
+    "cpu.max.burst",
+    "cpu.idle",
+    "cpu.shares",
+    "cpu.cfs_quota_us",
+    "cpu.cfs_period_us",
+    "cpu.cfs_burst_us",
+];
 
 /// Form of the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -39,6 +52,31 @@ pub(crate) fn requirement(text: &str) -> Result<Requirement, String> {
     Ok(Requirement { measure, share })
 }
 
+/// Takes `/web/cpu.weight=200`, and gives it as the file of a recording has it.
+pub(crate) fn cgroup_file(text: &str) -> Result<String, String> {
+    let expected = "expected PATH/FILE=VALUE such as /web/cpu.weight=200";
+    let (file, value) = text.split_once('=').ok_or(expected)?;
+    let (path, name) = file.rsplit_once('/').ok_or(expected)?;
+    if !(path.is_empty() || path.starts_with('/')) {
+        return Err(expected.into());
+    }
+    if !CGROUP_FILES.contains(&name) {
+        let names = CGROUP_FILES.join(", ");
+        return Err(format!("no file '{name}' is used; expected one of {names}"));
+    }
+    Ok(format!("{file}: {value}"))
+}
+
+/// Takes `nginx=/web`.
+pub(crate) fn member(text: &str) -> Result<(String, String), String> {
+    let expected = "expected TASK=GROUP such as nginx=/web";
+    let (task, group) = text.rsplit_once('=').ok_or(expected)?;
+    if task.is_empty() || !group.starts_with('/') {
+        return Err(expected.into());
+    }
+    Ok((task.to_owned(), group.to_owned()))
+}
+
 fn thousandths(text: &str) -> Option<u64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -58,8 +96,22 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Error> {
     let given = Given {
         release: args.kernel,
         topology: machine.map(|machine| machine.topology),
+        folder: args.files.clone(),
+        cgroups: args.cgroups.clone(),
+        members: args.members.clone(),
     };
-    let recording = Recording::open(&args.recording, given).map_err(Error::input)?;
+    if let Some(folder) = given.folder.as_deref().filter(|folder| !folder.is_dir()) {
+        let what = format!("--files {}: no such folder", folder.display());
+        return Err(Error::input(what));
+    }
+    let mut recording = Recording::open(&args.recording, given).map_err(Error::input)?;
+    let profile = recording.facts().profile.clone();
+    let choice = change(profile, &args.features, &args.settings)?;
+    choice
+        .warnings
+        .iter()
+        .for_each(|what| output::warning(what));
+    recording.set_profile(choice.profile);
     let report = check(&recording);
     match args.format {
         CheckFormat::Table => {

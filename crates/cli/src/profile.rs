@@ -45,8 +45,17 @@ pub(crate) fn choose(
     features: &[String],
     settings: &[String],
 ) -> Result<Choice, Error> {
+    change(KernelProfile::new(release, nr_cpus), features, settings)
+}
+
+/// Changes a profile.
+pub(crate) fn change(
+    profile: KernelProfile,
+    features: &[String],
+    settings: &[String],
+) -> Result<Choice, Error> {
     let mut choice = Choice {
-        profile: KernelProfile::new(release, nr_cpus),
+        profile,
         settings: Vec::new(),
         warnings: Vec::new(),
     };

@@ -35,6 +35,8 @@ pub(crate) struct FairClass {
     pub(crate) distribute_cfs_runtime: fn(&mut Sched, GroupId, CpuId) -> bool,
     pub(crate) timeline_add: fn(&mut Sched, CfsRqId, SeId),
     pub(crate) timeline_remove: fn(&mut Sched, CfsRqId, SeId),
+    /// Can the queue's arithmetic take an entity of that virtual runtime?
+    pub(crate) can_hold: fn(&Sched, CfsRqId, SeId, u64) -> bool,
     pub(crate) util_init_weight: fn(&SchedEntity) -> u64,
     /// A queue with a contribution to its group's load is not yet decayed.
     pub(crate) decayed_needs_no_contrib: bool,

@@ -142,7 +142,8 @@ impl Sched {
         }
         let idle = self.rqs[cpu].idle;
         let t = &self.tasks[next];
-        if next != idle && (!t.is_queued() || t.cpu != cpu || t.state == TaskState::New) {
+        let asleep = t.state == TaskState::New || self.is_blocked(next);
+        if next != idle && (!t.is_queued() || t.cpu != cpu || asleep) {
             return (switch, false);
         }
         self.put_prev_task(cpu, switch.next);
@@ -151,9 +152,13 @@ impl Sched {
         (switch, true)
     }
 
-    /// Gives a fair entity the virtual runtime and deadline that the other kernel shows for it.
-    pub fn follow_entity(&mut self, se: SeId, vruntime: u64, deadline: u64) {
+    /// Gives a fair entity the virtual runtime and deadline that the other kernel shows for it. False, and nothing done,
+    /// if no kernel can be in such a state: the queue's sums would overflow.
+    pub fn follow_entity(&mut self, se: SeId, vruntime: u64, deadline: u64) -> bool {
         let cfs_rq: CfsRqId = self.ses[se].cfs_rq;
+        if !(self.fair.can_hold)(self, cfs_rq, se, vruntime) {
+            return false;
+        }
         let waiting = self.ses[se].on_rq && self.cfs_rqs[cfs_rq].curr != se;
         if waiting {
             (self.fair.timeline_remove)(self, cfs_rq, se);
@@ -168,6 +173,7 @@ impl Sched {
         if waiting {
             (self.fair.timeline_add)(self, cfs_rq, se);
         }
+        true
     }
 
     /// Puts a task that has been running or waiting since before the recording on a CPU's queue.

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use fairwind_trace::read::Oddity;
+use fairwind_trace::read::{CpuSite, Oddity};
 use fairwind_trace::{TraceKind, open, open_bytes};
 
 const FILES: [(&str, TraceKind, &str, usize); 4] = [
@@ -38,6 +38,14 @@ fn perf_script_prints_the_same() {
                 .starts_with("/usr/bin/perf record")
         );
         assert_eq!(trace.formats().len(), 6);
+        // Two cores of one package with one last-level cache, of which a pipe does not tell.
+        let llc = (kind == TraceKind::PerfData).then_some(0);
+        let site = |core| CpuSite {
+            core,
+            llc,
+            ..CpuSite::default()
+        };
+        assert_eq!(info.sites, [site(0), site(1)], "{name}");
     }
 }
 

@@ -105,7 +105,8 @@ fn queue_line(queue: &mut QueueFacts, line: &str) {
         return;
     };
     let value = value.trim();
-    let number = || value.parse().unwrap_or(0);
+    // A larger average is a damaged one: tasks weigh less than 2^17 each.
+    let number = || value.parse::<u32>().unwrap_or(0).into();
     match key.trim() {
         ".zero_vruntime" | ".min_vruntime" => queue.min_vruntime = nanos(value).unwrap_or(0),
         ".load_avg" => queue.load_avg = number(),

@@ -5,15 +5,18 @@
 //! Not here.   The events: see `record`.
 
 mod debug;
+mod groups;
 mod machine;
 
 pub use debug::{QueueFacts, TaskFacts};
 
 use crate::error::Error;
-use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release, Topology};
-use std::collections::BTreeMap;
+use crate::gaps::{self, Gap};
+use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release, Topology, TunableError};
+use fairwind_trace::TraceInfo;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A group of tasks as its files say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +71,10 @@ pub struct Facts {
     pub tasks: Vec<TaskFacts>,
     /// Fair queues at that time.
     pub queues: Vec<QueueFacts>,
+    /// Tasks, by thread id or name, and the groups that they are in from the start.
+    pub members: Vec<(String, String)>,
+    /// What is not told.
+    pub gaps: Vec<Gap>,
 }
 
 /// What the caller tells where a recording does not.
@@ -77,53 +84,65 @@ pub struct Given {
     pub release: Option<Release>,
     /// The machine.
     pub topology: Option<Topology>,
+    /// A folder with the kernel's own files.
+    pub folder: Option<PathBuf>,
+    /// Files of groups as `PATH/FILE: VALUE`, the path from the root group on.
+    pub cgroups: Vec<String>,
+    /// Tasks, by thread id or name, and their groups.
+    pub members: Vec<(String, String)>,
 }
 
 impl Facts {
-    /// Reads the files of a folder.
+    /// Reads the files of a folder, if there is one, and what the trace says of the machine.
     ///
     /// # Errors
-    /// If a file is damaged, or neither the folder nor `given` tells kernel or machine.
-    pub fn read(folder: &Path, given: Given) -> Result<Facts, Error> {
-        let get = |name: &str| read_optional(&folder.join(name));
-        let release = given.release.or_else(|| release_of(&get("version").ok()?));
-        let topology = match given.topology {
-            Some(topology) => Some(topology),
-            None => machine::topology(&folder.join("topology"), &get("topology")?)?,
+    /// If a file is damaged, or the kernel is told nowhere.
+    pub fn read(given: Given, trace: &TraceInfo) -> Result<Facts, Error> {
+        let folder = given.folder.as_deref();
+        let get = |name: &str| match folder {
+            Some(folder) => read_optional(&folder.join(name)),
+            None => Ok(String::new()),
         };
-        let mut facts = Facts::of(Given { release, topology })?;
-        facts.features(&get("features")?);
-        facts.tunables(&get("tunables")?);
-        facts.groups = groups(&get("cgroups")?);
-        let release = facts.profile.release;
-        let before = debug::read(release, &get("sched-debug.before")?);
-        facts.clock = before.clock;
-        facts.tasks = before.tasks;
-        facts.queues = before.queues;
-        Ok(facts)
-    }
-
-    /// Only what the caller tells, and the kernel's defaults.
-    ///
-    /// # Errors
-    /// If kernel or machine is not told.
-    pub fn of(given: Given) -> Result<Facts, Error> {
-        let release = given.release.ok_or(Error::Missing {
-            fact: "kernel",
-            hint: "give it with --kernel, or check a folder with the file 'version'",
-        })?;
-        let topology = given.topology.ok_or(Error::Missing {
-            fact: "machine",
-            hint: "give it with --machine, or check a folder with the file 'topology'",
-        })?;
-        Ok(Facts {
+        let release = match given.release {
+            Some(release) => release,
+            None => release_told(&get("version")?, trace.uname.as_deref())?,
+        };
+        let mut gaps = Vec::new();
+        let topology = match given.topology {
+            Some(topology) => topology,
+            None => {
+                let path = folder.unwrap_or(Path::new("")).join("topology");
+                machine::topology(&path, &get("topology")?, trace, &mut gaps)?
+            }
+        };
+        let mut facts = Facts {
             profile: KernelProfile::new(release, topology.nr_cpus()),
             topology,
             groups: BTreeMap::new(),
             clock: None,
             tasks: Vec::new(),
             queues: Vec::new(),
-        })
+            members: given.members,
+            gaps,
+        };
+        facts.features(&get("features")?);
+        facts.tunables(&get("tunables")?);
+        let cgroups = get("cgroups")?;
+        if cgroups.is_empty() && given.cgroups.is_empty() {
+            facts.gaps.push(gaps::GROUPS);
+        }
+        let given_lines = given.cgroups.iter().map(String::as_str);
+        facts.groups = groups::read(cgroups.lines().chain(given_lines));
+        let told_of = facts.members.iter().map(|(_, group)| group.clone());
+        groups::add_ancestors(&mut facts.groups, told_of.collect());
+        let before = debug::read(release, &get("sched-debug.before")?);
+        if before.clock.is_none() || before.tasks.is_empty() {
+            facts.gaps.push(gaps::STATE);
+        }
+        facts.clock = before.clock;
+        facts.tasks = before.tasks;
+        facts.queues = before.queues;
+        Ok(facts)
     }
 
     /// When the clock of timers was 0, in the trace's clock, if the kernel counts the periods of limits from
@@ -137,6 +156,7 @@ impl Facts {
     }
 
     fn features(&mut self, text: &str) {
+        let mut told = BTreeSet::new();
         for word in text.split_whitespace() {
             let (on, name) = match word.strip_prefix("NO_") {
                 Some(name) => (false, name),
@@ -145,11 +165,24 @@ impl Facts {
             // Features that have nothing to do with decisions are not known here.
             if let Some(info) = FEATURES.iter().find(|info| info.name == name) {
                 self.profile.features.set(info.feature, on);
+                told.insert(name);
             }
+        }
+        let release = self.profile.release;
+        let there = FEATURES
+            .iter()
+            .filter(|info| info.default_in(release).is_some());
+        let missing = there.filter(|info| !told.contains(info.name)).count();
+        if told.is_empty() {
+            self.gaps.push(gaps::FEATURES);
+        } else if missing > 0 {
+            self.gaps.push(gaps::SOME_FEATURES);
         }
     }
 
     fn tunables(&mut self, text: &str) {
+        let mut told = 0;
+        let mut odd = 0;
         for (name, value) in text.lines().filter_map(|line| line.split_once(' ')) {
             if name == "preempt" {
                 self.profile.preempt = match value.split(['(', ')']).nth(1) {
@@ -158,18 +191,50 @@ impl Facts {
                     _ => Preempt::Voluntary,
                 };
             } else if let Ok(value) = value.trim().parse() {
-                // What is unknown here (latency_warn_ms, NUMA balancing) decides nothing.
-                let _ = self.profile.set_tunable(name, value);
+                match self.profile.set_tunable(name, value) {
+                    Ok(()) => told += 1,
+                    Err(TunableError::Range(_)) => odd += 1,
+                    // What is unknown here (latency_warn_ms, NUMA balancing) decides nothing.
+                    Err(TunableError::Unknown(_)) => {}
+                }
+            } else {
+                odd += 1;
             }
+        }
+        if told == 0 {
+            self.gaps.push(gaps::TUNABLES);
+        } else if odd > 0 || !text.ends_with('\n') {
+            self.gaps.push(gaps::SOME_TUNABLES);
         }
         // Throttling of real-time tasks was off, or they would not have been recorded whole.
         self.profile.tunables.sched_rt_runtime_us = -1;
     }
 }
 
+/// The release of the file, or of the trace.
+fn release_told(version: &str, uname: Option<&str>) -> Result<Release, Error> {
+    let told = [Some(version), uname];
+    let found = told.iter().flatten().find_map(|text| release_of(text));
+    let text = told
+        .into_iter()
+        .flatten()
+        .find(|text| !text.trim().is_empty());
+    match (found, text) {
+        (Some(release), _) => Ok(release),
+        (None, Some(text)) => Err(Error::UnknownKernel {
+            found: text.to_owned(),
+        }),
+        (None, None) => Err(Error::Missing {
+            fact: "kernel",
+            hint: "give it with --kernel, or check a folder with the file 'version'",
+        }),
+    }
+}
+
+/// A file's text, empty if there is none. Bytes that are no text stay as marks of that.
 fn read_optional(path: &Path) -> Result<String, Error> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(text),
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(problem) => Err(Error::Io {
             path: path.to_owned(),
@@ -179,39 +244,11 @@ fn read_optional(path: &Path) -> Result<String, Error> {
 }
 
 /// The release that a `uname -a` line names.
-pub(crate) fn release_of(uname: &str) -> Option<Release> {
+fn release_of(uname: &str) -> Option<Release> {
     let numbers = uname.split([' ', '-']).filter(|word| word.contains('.'));
     numbers
         .filter_map(|word| word.match_indices('.').nth(1).map(|(end, _)| &word[..end]))
         .find_map(Release::parse)
-}
-
-/// Groups of the lines `/sys/fs/cgroup/cpu/PATH/FILE: VALUE`.
-fn groups(text: &str) -> BTreeMap<String, GroupFacts> {
-    let mut groups: BTreeMap<String, GroupFacts> = BTreeMap::new();
-    for line in text.lines() {
-        let Some((file, value)) = line.split_once(": ") else {
-            continue;
-        };
-        let Some(path) = file.strip_prefix("/sys/fs/cgroup/cpu") else {
-            continue;
-        };
-        let Some((path, file)) = path.rsplit_once('/') else {
-            continue;
-        };
-        let path = if path.is_empty() { "/" } else { path };
-        let group = groups.entry(path.to_owned()).or_default();
-        let number = value.trim().parse::<u64>();
-        match (file, number) {
-            ("cpu.shares", Ok(value)) => group.shares = value,
-            ("cpu.cfs_quota_us", value) => group.quota_us = value.ok(),
-            ("cpu.cfs_period_us", Ok(value)) => group.period_us = value,
-            ("cpu.cfs_burst_us", Ok(value)) => group.burst_us = value,
-            ("cpu.idle", Ok(value)) => group.idle = value == 1,
-            _ => {}
-        }
-    }
-    groups
 }
 
 #[cfg(test)]
@@ -227,19 +264,5 @@ mod tests {
             Some(Release::V6_1)
         );
         assert_eq!(release_of("Linux a 5.10.0"), None);
-    }
-
-    #[test]
-    fn groups_are_read_by_path() {
-        let text = "/sys/fs/cgroup/cpu/cpu.shares: 1024 \n\
-            /sys/fs/cgroup/cpu/b/c/cpu.shares: 512 \n\
-            /sys/fs/cgroup/cpu/b/c/cpu.cfs_quota_us: 30000 \n\
-            /sys/fs/cgroup/cpu/b/cpu.cfs_quota_us: -1 \n";
-        let groups = groups(text);
-        assert_eq!(groups.len(), 3);
-        assert_eq!(groups["/b/c"].shares, 512);
-        assert_eq!(groups["/b/c"].quota_us, Some(30_000));
-        assert_eq!(groups["/b"].quota_us, None);
-        assert_eq!(groups["/"], GroupFacts::default());
     }
 }

@@ -65,7 +65,7 @@ impl Follower<'_> {
         let cpu = self.sched.tasks[task].cpu;
         let se = self.sched.tasks[task].se;
         let clock = if self.sched.rqs[cpu].curr == task {
-            self.sched.ses[se].exec_start + runtime
+            self.sched.ses[se].exec_start.saturating_add(runtime)
         } else {
             self.clock_at(cpu, ts)
         };

@@ -38,7 +38,8 @@ impl Follower<'_> {
             if self.seen.insert(se) {
                 let cfs = &mut self.sched.cfs_rqs[entity.cfs_rq];
                 let ahead = vruntime.wrapping_sub(cfs.zero_vruntime) as i64;
-                if ahead > 0 && cfs.nr_queued <= 1 {
+                // Only of a queue without sums, which begin at this number.
+                if ahead > 0 && cfs.nr_queued <= 1 && cfs.avg_load == 0 {
                     cfs.zero_vruntime = vruntime;
                 }
             } else {
@@ -86,7 +87,9 @@ impl Follower<'_> {
         let profile = &self.sched.profile;
         let gentle = profile.features.has(Feature::GENTLE_FAIR_SLEEPERS);
         let credit = (profile.tunables.latency_ns >> u32::from(gentle)) as i64;
-        if self.sched.cfs_rqs[cfs_rq].curr != se || behind <= credit {
+        let cfs = &self.sched.cfs_rqs[cfs_rq];
+        // A queue with sums, which begin at this number, has no floor.
+        if cfs.curr != se || cfs.avg_load != 0 || behind <= credit {
             return;
         }
         self.judge.mended("queues whose min_vruntime was lower");

@@ -183,7 +183,8 @@ impl Follower<'_> {
     /// Puts the next task by the recording on this CPU's queue, if it is not there.
     fn mend_next(&mut self, cpu: CpuId, next: TaskId, clock: u64) {
         let t = &self.sched.tasks[next];
-        if !self.is_ordinary(next) || t.is_queued() && t.cpu == cpu {
+        let awake = t.is_queued() && !self.sched.is_blocked(next);
+        if !self.is_ordinary(next) || awake && t.cpu == cpu {
             return;
         }
         self.judge.mended("next tasks that were not queued");
@@ -197,6 +198,16 @@ impl Follower<'_> {
     }
 
     fn put_on(&mut self, cpu: CpuId, task: TaskId, clock: u64) {
+        if self.sched.is_blocked(task) {
+            // It sleeps in line (DELAY_DEQUEUE), and its wakeup is not recorded.
+            let wakeup = FollowedWakeup {
+                this_cpu: cpu,
+                cpu: self.sched.tasks[task].cpu,
+                wake_flags: 0,
+                migrated: false,
+            };
+            self.sched.follow_wakeup(task, wakeup, clock);
+        }
         let t = &self.sched.tasks[task];
         if t.is_queued() {
             if t.cpu != cpu {

@@ -31,9 +31,50 @@ fn a_requirement_that_is_not_met_fails() {
         folder.run(&format!("check {path} -r pick=90")).code,
         Some(0)
     );
-    let refused = folder.run(&format!("check {path} -r pick=100"));
+    // On one CPU nothing is moved, and what was not shown is not met.
+    let refused = folder.run(&format!("check {path} -r balance=1"));
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("pick"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("balance: no decision"),
+        "{}",
+        refused.stderr
+    );
+}
+
+fn trace(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/data");
+    folder.join(name).to_str().unwrap().to_string()
+}
+
+#[test]
+fn a_trace_alone_tells_what_it_lacks_and_options_supply_it() {
+    let folder = Folder::new("check_alone");
+    let path = trace("perf-us.txt");
+    let bare = folder.run(&format!("check {path} --kernel 6.12")).clean();
+    for fact in [
+        "machine",
+        "groups",
+        "nanoseconds",
+        "scheduler features",
+        "need-resched",
+    ] {
+        assert!(bare.contains(&format!("not recorded: {fact}")), "{bare}");
+    }
+    let facts = "--machine 1x2x1 --cgroup /web/cpu.weight=200 --member perf=/web --feature NO_TTWU_QUEUE \
+        --set base_slice_ns=3ms --format json";
+    let json = folder
+        .run(&format!("check {path} --kernel 6.12 {facts}"))
+        .clean();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let missing = json["not_recorded"].as_array().unwrap();
+    let missing: Vec<_> = missing.iter().map(|gap| &gap["fact"]).collect();
+    assert!(
+        missing
+            .iter()
+            .all(|fact| *fact != "machine" && *fact != "groups")
+    );
+    assert!(missing.iter().any(|fact| *fact == "nanoseconds"));
+    assert_eq!(json["kernel"], "6.12");
 }
 
 #[test]
@@ -45,6 +86,14 @@ fn what_is_no_recording_is_refused() {
         ("check notes.txt", "no trace"),
         ("check notes.txt -r speed=1", "pick"),
         ("check notes.txt -r pick=101", "100"),
+        (
+            "check notes.txt --cgroup web/cpu.weight=1",
+            "/web/cpu.weight",
+        ),
+        ("check notes.txt --cgroup /web/cpu.wait=1", "cpu.weight"),
+        ("check notes.txt --member nginx", "nginx=/web"),
+        ("check notes.txt --files nowhere", "nowhere"),
+        ("check .", "trace.dat"),
     ] {
         let outcome = folder.run(args);
         assert_eq!(outcome.code, Some(2), "{args}");

@@ -47,6 +47,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     },
     update_cfs_group: Sched::update_cfs_group_cfs,
     distribute_cfs_runtime: Sched::distribute_cfs_runtime_sync,
+    can_hold: |_, _, _, _| true,
     timeline_add: Sched::line_up,
     timeline_remove: |sched, cfs_rq, se| {
         sched.cfs_rqs[cfs_rq].timeline.remove(se);

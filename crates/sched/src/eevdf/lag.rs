@@ -109,6 +109,17 @@ impl Sched {
         (self.ses[a].deadline.wrapping_sub(self.ses[b].deadline) as i64) < 0
     }
 
+    /// Are the sums with an entity of that virtual runtime far from an overflow, beyond which nobody may be eligible?
+    ///
+    /// Σ w·(v − v0) is at most max |v − v0| · Σ w. Ten bits are left for entities that join later.
+    pub(super) fn can_hold_eevdf(&self, cfs_rq: CfsRqId, se: SeId, vruntime: u64) -> bool {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let key = vruntime.wrapping_sub(cfs.zero_vruntime) as i64;
+        let weight = cfs.avg_load.saturating_add(self.ses[se].weight());
+        let product = key.unsigned_abs().checked_mul(weight);
+        product.is_some_and(|product| product < 1 << 53)
+    }
+
     // ---- the timeline ------------------------------------------------------------------------------------------------
 
     pub(super) fn timeline_add(&mut self, cfs_rq: CfsRqId, se: SeId) {

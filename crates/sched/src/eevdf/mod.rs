@@ -49,6 +49,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     update_tg_load_avg: Sched::update_tg_load_avg_limited,
     update_cfs_group: Sched::update_cfs_group_eevdf,
     distribute_cfs_runtime: Sched::distribute_cfs_runtime_async,
+    can_hold: Sched::can_hold_eevdf,
     timeline_add: Sched::timeline_add,
     timeline_remove: Sched::timeline_remove,
     util_init_weight: SchedEntity::weight,

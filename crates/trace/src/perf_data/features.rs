@@ -2,10 +2,11 @@
 //!
 //! Source. tools/perf/Documentation/perf.data-file-format.txt @ v6.12.
 
+use super::topology::PerfTopology;
 use crate::read::cursor::{ByteOrder, Cursor, text};
 use crate::read::formats::Formats;
 use crate::read::stats::{Oddity, Place, ReadStats};
-use crate::read::trace_file::TraceInfo;
+use crate::read::trace_file::{CpuSite, TraceInfo};
 use crate::trace_dat::{Initial, cmdlines, event_formats, ftrace_events, page_layout};
 
 pub(super) const TRACING_DATA: u32 = 1;
@@ -15,6 +16,9 @@ const VERSION: u32 = 5;
 const ARCH: u32 = 6;
 const NRCPUS: u32 = 7;
 const CMDLINE: u32 = 11;
+const CPU_TOPOLOGY: u32 = 13;
+const NUMA_TOPOLOGY: u32 = 14;
+const CACHE: u32 = 20;
 
 /// No machine has more CPUs.
 pub(super) const MAX_CPUS: u32 = 1 << 16;
@@ -25,6 +29,7 @@ pub(super) struct Features {
     host: String,
     release: String,
     arch: String,
+    topology: PerfTopology,
 }
 
 impl Features {
@@ -55,9 +60,17 @@ impl Features {
                 }
                 info.command = Some(words.join(" "));
             }
+            CPU_TOPOLOGY => self.topology.cpus(&mut cursor, info.nr_cpus)?,
+            NUMA_TOPOLOGY => self.topology.nodes(&mut cursor)?,
+            CACHE => self.topology.caches(&mut cursor)?,
             _ => {}
         }
         Some(())
+    }
+
+    /// Where the CPUs sit.
+    pub(super) fn sites(&self) -> Vec<CpuSite> {
+        self.topology.sites()
     }
 
     /// The kernel and the machine, in the order of `uname`.
@@ -72,7 +85,7 @@ impl Features {
     }
 }
 
-fn string(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn string(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.sized_u32().map(text)
 }
 

@@ -23,5 +23,6 @@ mod attr;
 mod features;
 mod read;
 mod records;
+mod topology;
 
 pub(crate) use read::{is_perf_data, read, read_folder};

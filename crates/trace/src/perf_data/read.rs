@@ -127,6 +127,7 @@ fn read_parts(first: Vec<u8>, others: Vec<Vec<u8>>) -> Result<TraceFile, ReadErr
     let mut info = records.info;
     info.clock = Some(clock_name(clockid).to_owned());
     info.uname = records.features.uname();
+    info.sites = records.features.sites();
     Ok(TraceFile {
         kind,
         info,

@@ -28,4 +28,4 @@ pub use open::{open, open_bytes};
 pub use raw_event::RawEvent;
 pub use stats::{Oddity, Place, ReadStats, Severity};
 pub use time_shift::{TimeSample, TimeShift};
-pub use trace_file::{CpuStat, Guest, TraceFile, TraceInfo, TraceKind};
+pub use trace_file::{CpuSite, CpuStat, Guest, TraceFile, TraceInfo, TraceKind};

@@ -75,11 +75,26 @@ pub struct CpuStat {
     pub read_events: u64,
 }
 
+/// Where a CPU sits, by the numbers that its system gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuSite {
+    /// Its package.
+    pub package: u32,
+    /// Its core, within the package.
+    pub core: u32,
+    /// The first CPU of those with the same last-level cache, where caches are told.
+    pub llc: Option<u32>,
+    /// Its NUMA node.
+    pub node: u32,
+}
+
 /// What a trace says of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceInfo {
     /// How many CPUs the machine has: at least one more than the highest that had an event.
     pub nr_cpus: u32,
+    /// `[cpu]`: where each CPU sits; empty where the trace does not tell.
+    pub sites: Vec<CpuSite>,
     /// The clock, by the kernel's name for it.
     pub clock: Option<String>,
     /// The name each thread id had when the recording ended.

@@ -1,0 +1,119 @@
+//! Groups, as their cgroup files say.
+//!
+//! Model.   Lines `PATH/FILE: VALUE`. The path is one of `/sys/fs/cgroup`, there with or without the `cpu` of
+//!          version 1, or begins at the root group. Files of both versions are known.
+//! Units.   As the files have them. A weight of version 2 becomes shares as in the kernel: 100 are 1024.
+//! Source.  kernel/sched/core.c `sched_weight_from_cgroup`, `cpu_max_write` @ 6.12.
+
+use super::GroupFacts;
+use std::collections::BTreeMap;
+
+/// Shares of a group of weight 100.
+const DEFAULT_SHARES: u64 = 1024;
+/// A version 2 weight that is the default, and the largest.
+const DEFAULT_WEIGHT: u64 = 100;
+const MAX_WEIGHT: u64 = 10_000;
+
+/// Groups by their path.
+pub(super) fn read<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, GroupFacts> {
+    let mut groups: BTreeMap<String, GroupFacts> = BTreeMap::new();
+    for line in lines {
+        let Some((file, value)) = line.split_once(": ") else {
+            continue;
+        };
+        let Some((path, file)) = from_root(file).rsplit_once('/') else {
+            continue;
+        };
+        let path = if path.is_empty() { "/" } else { path };
+        let group = groups.entry(path.to_owned()).or_default();
+        group.take(file, value.trim());
+    }
+    let paths = groups.keys().cloned().collect();
+    add_ancestors(&mut groups, paths);
+    groups
+}
+
+/// Adds groups, and those that they are in.
+pub(super) fn add_ancestors(groups: &mut BTreeMap<String, GroupFacts>, paths: Vec<String>) {
+    for path in paths {
+        let mut path = path.as_str();
+        while !path.is_empty() && path != "/" {
+            groups.entry(path.to_owned()).or_default();
+            path = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        }
+    }
+}
+
+fn from_root(file: &str) -> &str {
+    let Some(path) = file.strip_prefix("/sys/fs/cgroup") else {
+        return file;
+    };
+    let version_1 = ["/cpu/", "/cpu,cpuacct/"];
+    let mount = version_1.iter().find(|mount| path.starts_with(*mount));
+    mount.map_or(path, |mount| &path[mount.len() - 1..])
+}
+
+impl GroupFacts {
+    fn take(&mut self, file: &str, value: &str) {
+        let number = value.parse::<u64>();
+        match (file, number) {
+            ("cpu.shares", Ok(value)) => self.shares = value,
+            ("cpu.weight", Ok(weight)) => {
+                let weight = weight.clamp(1, MAX_WEIGHT);
+                self.shares = (weight * DEFAULT_SHARES + DEFAULT_WEIGHT / 2) / DEFAULT_WEIGHT;
+            }
+            ("cpu.cfs_quota_us", value) => self.quota_us = value.ok(),
+            ("cpu.cfs_period_us", Ok(value)) => self.period_us = value,
+            ("cpu.cfs_burst_us" | "cpu.max.burst", Ok(value)) => self.burst_us = value,
+            ("cpu.max", _) => {
+                let mut words = value.split_whitespace();
+                self.quota_us = words.next().and_then(|quota| quota.parse().ok());
+                if let Some(period) = words.next().and_then(|period| period.parse().ok()) {
+                    self.period_us = period;
+                }
+            }
+            ("cpu.idle", Ok(value)) => self.idle = value == 1,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_version_1_are_read_by_path() {
+        let text = "/sys/fs/cgroup/cpu/cpu.shares: 1024 \n\
+            /sys/fs/cgroup/cpu/b/c/cpu.shares: 512 \n\
+            /sys/fs/cgroup/cpu/b/c/cpu.cfs_quota_us: 30000 \n\
+            /sys/fs/cgroup/cpu/b/cpu.cfs_quota_us: -1 \n";
+        let groups = read(text.lines());
+        assert_eq!(groups.len(), 3);
+        assert_eq!(groups["/b/c"].shares, 512);
+        assert_eq!(groups["/b/c"].quota_us, Some(30_000));
+        assert_eq!(groups["/b"].quota_us, None);
+        assert_eq!(groups["/"], GroupFacts::default());
+    }
+
+    #[test]
+    fn groups_of_version_2_and_their_parents_are_read() {
+        let lines = [
+            "/sys/fs/cgroup/web/api/cpu.weight: 200",
+            "/sys/fs/cgroup/web/api/cpu.max: 20000 50000",
+            "/jobs/cpu.max: max 100000",
+            "/jobs/cpu.idle: 1",
+        ];
+        let groups = read(lines.into_iter());
+        let api = groups["/web/api"];
+        assert_eq!(
+            (api.shares, api.quota_us, api.period_us),
+            (2048, Some(20_000), 50_000)
+        );
+        assert_eq!(groups["/web"], GroupFacts::default());
+        assert_eq!(
+            (groups["/jobs"].quota_us, groups["/jobs"].idle),
+            (None, true)
+        );
+    }
+}
