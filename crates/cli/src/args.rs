@@ -101,7 +101,8 @@ pub(crate) struct RunArgs {
 
     /// Switch a scheduler feature on (NAME) or off (NO_NAME)
     ///
-    /// Names are those of the kernel's debugfs file sched/features; 'fairwind kernel K' lists them.
+    /// Names are those of the kernel's debugfs file sched/features, and of changes published for it;
+    /// 'fairwind kernel K' lists them.
     /// Give several by repeating the option or with commas; the last one of a feature counts.
     #[arg(
         short,
@@ -116,8 +117,10 @@ pub(crate) struct RunArgs {
     ///
     /// Names are those of the kernel's debugfs and sysctl files; 'fairwind kernel K' lists them. Times
     /// may have a suffix (ns, us, ms, s). Values are used as given, not scaled by the number of CPUs.
+    /// base_slice_ns@2=1ms sets a tunable for one level of the group tree (0: the root's queue).
     /// Beside these: hz (ticks a second, 24 to 1200), preempt (none, voluntary or full) and uclamp (0
-    /// or 1: honour util_min and util_max), which a kernel's configuration decides.
+    /// or 1: honour util_min and util_max), which a kernel's configuration decides; bw_interleave
+    /// (aligned, tenth, random, even, gap) and bw_period_jitter_pct: when periods of cpu.max begin.
     #[arg(short, long = "set", value_name = "TUNABLE=V", help_heading = "System")]
     pub(crate) settings: Vec<String>,
 

@@ -6,7 +6,8 @@ use crate::output::{self, HEADING};
 use crate::profile::BUILD_SETTINGS;
 use crate::text_table::Columns;
 use fairwind_machine::Machine;
-use fairwind_sched::features::FeatureInfo;
+use fairwind_sched::features::{FeatureInfo, Origin};
+use fairwind_sched::levels::LEVEL_TUNABLES;
 use fairwind_sched::profile::TunableInfo;
 use fairwind_sched::{FEATURES, KernelProfile, Release, TUNABLES};
 use std::fmt::Write;
@@ -41,23 +42,13 @@ fn list() -> String {
         + "\n'fairwind kernel K' shows the features and tunables of one.\n"
 }
 
-fn show(release: Release, machine: &Machine) -> String {
-    let nr_cpus = machine.nr_cpus();
-    let mut text = format!(
-        "Linux {} ({}), from the source of {}, as Debian configures it\n",
-        release.name(),
-        algorithm(release),
-        release.point_release()
-    );
-    _ = writeln!(
-        text,
-        "\n{HEADING}Features{HEADING:#} (--feature NAME or NO_NAME)"
-    );
+/// The table of the features of one origin.
+fn features(release: Release, origin: Origin) -> String {
     let features: Vec<&FeatureInfo> = FEATURES
         .iter()
-        .filter(|info| info.default_in(release).is_some())
+        .filter(|info| info.origin == origin && info.default_in(release).is_some())
         .collect();
-    let table = Columns::of(&features)
+    Columns::of(&features)
         .text("feature", |info| info.name.to_string())
         .text("default", |info| {
             if info.default_in(release) == Some(true) {
@@ -67,15 +58,36 @@ fn show(release: Release, machine: &Machine) -> String {
             }
             .to_string()
         })
-        .text("what it does", |info| info.help.to_string());
-    text.push_str(&table.layout());
+        .text("what it does", |info| info.help.to_string())
+        .layout()
+}
+
+fn show(release: Release, machine: &Machine) -> String {
+    let nr_cpus = machine.nr_cpus();
+    let mut text = format!(
+        "Linux {} ({}), from the source of {}, as Debian configures it\n",
+        release.name(),
+        algorithm(release),
+        release.point_release()
+    );
+    let parts = [
+        (Origin::Kernel, "Features"),
+        (Origin::Change, "Published changes and build options"),
+    ];
+    for (origin, heading) in parts {
+        _ = writeln!(
+            text,
+            "\n{HEADING}{heading}{HEADING:#} (--feature NAME or NO_NAME)"
+        );
+        text.push_str(&features(release, origin));
+    }
 
     _ = writeln!(
         text,
         "\n{HEADING}Tunables{HEADING:#} (--set TUNABLE=V), defaults on {} ({nr_cpus} CPUs)",
         machine.name
     );
-    let defaults = KernelProfile::new(release, nr_cpus).tunables;
+    let defaults = KernelProfile::new(release, nr_cpus);
     let tunables: Vec<&TunableInfo> = TUNABLES
         .iter()
         .filter(|info| info.default_in(release).is_some())
@@ -84,6 +96,7 @@ fn show(release: Release, machine: &Machine) -> String {
         .text("tunable", |info| info.name.to_string())
         .number("default", |info| {
             defaults
+                .tunables
                 .get(info.name)
                 .map_or_else(String::new, |value| value.to_string())
         })
@@ -91,12 +104,23 @@ fn show(release: Release, machine: &Machine) -> String {
         .text("what it does", |info| info.help.to_string());
     text.push_str(&table.layout());
 
+    let levels = LEVEL_TUNABLES.iter().filter(|&&name| {
+        let mut there = tunables.iter();
+        there.any(|info| info.name == name)
+    });
+    let levels: Vec<&str> = levels.copied().collect();
+    _ = writeln!(
+        text,
+        "For one level of the group tree: --set NAME@DEPTH=V, 0 in the root: {}",
+        levels.join(", ")
+    );
+
     _ = writeln!(text, "\n{HEADING}Configuration{HEADING:#} (also by --set)");
     let table = Columns::of(&BUILD_SETTINGS)
-        .text("setting", |setting| setting.0.to_string())
-        .text("default", |setting| setting.1.to_string())
-        .text("values", |setting| setting.2.to_string())
-        .text("what it does", |setting| setting.3.to_string());
+        .text("setting", |setting| setting.name.to_string())
+        .text("default", |setting| (setting.default)(&defaults))
+        .text("values", |setting| setting.values.to_string())
+        .text("what it does", |setting| setting.help.to_string());
     text.push_str(&table.layout());
     text
 }

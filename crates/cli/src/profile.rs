@@ -3,29 +3,68 @@
 use crate::error::Error;
 use crate::suggest::nearest;
 use fairwind_sched::features::FeatureInfo;
+use fairwind_sched::levels::LEVEL_TUNABLES;
 use fairwind_sched::profile::TunableInfo;
-use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release, TUNABLES, TunableError};
+use fairwind_sched::{
+    BwInterleave, FEATURES, KernelProfile, Preempt, Release, TUNABLES, TunableError,
+};
 
 /// How help texts of features and tunables begin that only a real kernel heeds.
 const NO_EFFECT: &str = "no effect here";
 
-/// Settings of [`KernelProfile`] that a kernel's configuration decides, not a tunable: name, default
-/// as Debian builds it, values, one line of help.
-pub(crate) const BUILD_SETTINGS: [(&str, &str, &str, &str); 3] = [
-    ("hz", "250", "24 to 1200", "ticks a second (CONFIG_HZ)"),
-    (
-        "preempt",
-        "voluntary",
-        "none, voluntary, full",
-        "when the kernel itself can be preempted (preempt=)",
-    ),
-    (
-        "uclamp",
-        "0",
-        "0, 1",
-        "honour util_min, util_max, cpu.uclamp.* (CONFIG_UCLAMP_TASK)",
-    ),
+/// A setting of [`KernelProfile`] that is not a tunable: the kernel's configuration decides it, or its source.
+pub(crate) struct BuildSetting {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it is in a kernel as Debian builds it.
+    pub(crate) default: fn(&KernelProfile) -> String,
+    /// What it can be.
+    pub(crate) values: &'static str,
+    /// One line of help.
+    pub(crate) help: &'static str,
+}
+
+/// Every such setting.
+pub(crate) const BUILD_SETTINGS: [BuildSetting; 5] = [
+    BuildSetting {
+        name: "hz",
+        default: |profile| profile.hz.to_string(),
+        values: "24 to 1200",
+        help: "ticks a second (CONFIG_HZ)",
+    },
+    BuildSetting {
+        name: "preempt",
+        default: |profile| preempt_name(profile.preempt).to_string(),
+        values: "none, voluntary, full",
+        help: "when the kernel itself can be preempted (preempt=)",
+    },
+    BuildSetting {
+        name: "uclamp",
+        default: |profile| u32::from(profile.uclamp).to_string(),
+        values: "0, 1",
+        help: "honour util_min, util_max, cpu.uclamp.* (CONFIG_UCLAMP_TASK)",
+    },
+    BuildSetting {
+        name: "bw_interleave",
+        default: |profile| profile.bw_interleave.name().to_string(),
+        values: "aligned, tenth, random, even, gap",
+        help: "where in time the periods of cpu.max begin",
+    },
+    BuildSetting {
+        name: "bw_period_jitter_pct",
+        default: |profile| profile.bw_period_jitter_pct.to_string(),
+        values: "0 to 50",
+        help: "periods of cpu.max vary by so many percent, quotas with them",
+    },
 ];
+
+fn preempt_name(preempt: Preempt) -> &'static str {
+    match preempt {
+        Preempt::None => "none",
+        Preempt::Voluntary => "voluntary",
+        Preempt::Full => "full",
+    }
+}
 
 /// A profile, and what was said on the way.
 #[derive(Debug)]
@@ -102,6 +141,7 @@ impl Choice {
         let wrong =
             |expected: &str| Error::input(format!("--set {name}={value}: expected {expected}"));
         let profile = &mut self.profile;
+        let mut canonical = format!("{name}={value}");
         match name {
             "hz" => match value.parse() {
                 Ok(hz @ 24..=1200) => profile.hz = hz,
@@ -122,24 +162,30 @@ impl Choice {
                     _ => return Err(wrong("0 or 1")),
                 }
             }
-            _ => self.tunable(name, value)?,
+            "bw_interleave" => {
+                profile.bw_interleave = BwInterleave::parse(value)
+                    .ok_or_else(|| wrong("aligned, tenth, random, even or gap"))?;
+            }
+            "bw_period_jitter_pct" => match value.parse() {
+                Ok(percent @ 0..=50) => profile.bw_period_jitter_pct = percent,
+                _ => return Err(wrong("a percentage, 0 to 50")),
+            },
+            _ => canonical = format!("{name}={}", self.tunable(name, value)?),
         }
-        let canonical = match self.profile.tunables.get(name) {
-            Some(value) => format!("{name}={value}"),
-            None => format!("{name}={value}"),
-        };
         self.remember(canonical, |old| {
             old.split_once('=').is_some_and(|(old, _)| old == name)
         });
         Ok(())
     }
 
-    fn tunable(&mut self, name: &str, value: &str) -> Result<(), Error> {
+    /// Sets a tunable, for all levels or, as `NAME@DEPTH`, for one; its value in its own unit.
+    fn tunable(&mut self, name: &str, value: &str) -> Result<i64, Error> {
         let release = self.profile.release;
+        let of_all = name.split('@').next().unwrap_or(name);
         let info = TUNABLES
             .iter()
-            .find(|info| info.name == name && info.default_in(release).is_some())
-            .ok_or_else(|| unknown_tunable(release, name))?;
+            .find(|info| info.name == of_all && info.default_in(release).is_some())
+            .ok_or_else(|| unknown_tunable(release, of_all))?;
         let number = read_value(info, value).map_err(|expected| {
             Error::input(format!("--set {name}={value}: expected {expected}"))
         })?;
@@ -152,7 +198,19 @@ impl Choice {
                 );
                 return Err(Error::input(what).hint(info.help));
             }
-            Err(TunableError::Unknown(_)) => return Err(unknown_tunable(release, name)),
+            Err(TunableError::Unknown(_)) => return Err(unknown_tunable(release, of_all)),
+            Err(TunableError::NoLevels) => {
+                let what = format!("--set {name}: {of_all} is the same at all levels");
+                let hint = format!(
+                    "only these can be set for one level: {}",
+                    LEVEL_TUNABLES.join(", ")
+                );
+                return Err(Error::input(what).hint(hint));
+            }
+            Err(TunableError::Depth(range)) => {
+                let what = format!("--set {name}: expected {of_all}@DEPTH, and a depth of {range}");
+                return Err(Error::input(what).hint("0 is the root's queue, 1 a group's below it"));
+            }
         }
         if info.help.starts_with(NO_EFFECT) {
             self.warnings.push(format!("--set {name}: {}", info.help));
@@ -161,7 +219,7 @@ impl Choice {
             let what = "--set tunable_scaling: has no effect here; set the scaled times themselves";
             self.warnings.push(what.to_string());
         }
-        Ok(())
+        Ok(number)
     }
 
     /// Notes a setting, which replaces an earlier one of the same thing.
@@ -225,7 +283,7 @@ fn unknown_tunable(release: Release, name: &str) -> Error {
     let there = TUNABLES
         .iter()
         .filter(|info| info.default_in(release).is_some());
-    let build = BUILD_SETTINGS.iter().map(|setting| setting.0);
+    let build = BUILD_SETTINGS.iter().map(|setting| setting.name);
     let names: Vec<&str> = there.map(|info| info.name).chain(build).collect();
     let elsewhere = TUNABLES.iter().any(|info| info.name == name);
     let what = if elsewhere {
@@ -295,6 +353,29 @@ mod tests {
     }
 
     #[test]
+    fn a_level_has_its_own_value_and_the_last_word_counts() {
+        let choice = set(&[
+            "base_slice_ns@2=1ms",
+            "base_slice_ns@2=2ms",
+            "base_slice_ns=3ms",
+        ]);
+        let choice = choice.unwrap();
+        assert_eq!(choice.profile.levels[2].base_slice_ns, Some(2_000_000));
+        assert_eq!(choice.profile.levels[1].base_slice_ns, None);
+        assert_eq!(
+            choice.settings,
+            ["base_slice_ns@2=2000000", "base_slice_ns=3000000"]
+        );
+    }
+
+    #[test]
+    fn periods_are_interleaved_as_asked() {
+        let choice = set(&["bw_interleave=even", "bw_period_jitter_pct=5"]).unwrap();
+        assert_eq!(choice.profile.bw_interleave, BwInterleave::Even);
+        assert_eq!(choice.profile.bw_period_jitter_pct, 5);
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
         for wrong in [
             "base_slice_ns",
@@ -307,6 +388,13 @@ mod tests {
             "hz=1",
             "preempt=lazy",
             "uclamp=yes",
+            "bw_interleave=odd",
+            "bw_period_jitter_pct=51",
+            "base_slice_ns@16=1ms",
+            "base_slice_ns@=1ms",
+            "base_slice_ns@1=1ns",
+            "nr_migrate@1=8",
+            "latency_ns@1=6ms",
         ] {
             assert!(set(&[wrong]).is_err(), "{wrong}");
         }

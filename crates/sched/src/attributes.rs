@@ -8,6 +8,7 @@
 use crate::cpumask::CpuMask;
 use crate::effects::Effect;
 use crate::entity::LoadWeight;
+use crate::features::Feature;
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_MOVE, DEQUEUE_SAVE, DEQUEUE_SLEEP, ENQUEUE_HEAD};
 use crate::sched::Sched;
 use crate::task::{Class, MAX_RT_PRIO, MaskId, OnRq, Policy, TaskState};
@@ -238,7 +239,8 @@ impl Sched {
             self.end_delay(task);
         }
         let stood = self.take_off(task, flags);
-        let default_slice = self.profile.tunables.base_slice_ns;
+        let depth = self.ses[self.tasks[task].se].depth;
+        let default_slice = self.profile.base_slice_ns(depth);
         let t = &mut self.tasks[task];
         t.policy = attr.policy;
         if attr.policy.is_fair() {
@@ -441,6 +443,10 @@ impl Sched {
     /// whether it has one or not.
     pub(crate) fn change_group(&mut self, task: TaskId, group: GroupId, now: Nanos) {
         self.set_time(now);
+        if !self.profile.features.has(Feature::FAIR_GROUP_SCHED) {
+            self.tasks[task].group = group;
+            return;
+        }
         let cpu = self.tasks[task].cpu;
         self.update_rq_clock(cpu);
         let flags = DEQUEUE_SAVE | DEQUEUE_MOVE;

@@ -31,7 +31,7 @@ const CFS_BANDWIDTH_SLACK_PERIOD: u64 = 5_000_000;
 pub(crate) type Distribute = fn(&mut Sched, GroupId, CpuId) -> bool;
 
 /// Moves a timer past `now` in steps of `interval`; how many steps that took.
-fn forward(expires: &mut Nanos, now: Nanos, interval: Nanos) -> u64 {
+pub(crate) fn forward(expires: &mut Nanos, now: Nanos, interval: Nanos) -> u64 {
     if now < *expires {
         return 0;
     }
@@ -90,13 +90,12 @@ impl Sched {
 
     /// Starts the period timer in its own phase, if it does not run.
     pub(crate) fn start_cfs_bandwidth(&mut self, group: GroupId) {
-        let now = self.now;
-        let b = &mut self.groups[group].bandwidth;
-        if b.period_active {
+        if self.groups[group].bandwidth.period_active {
             return;
         }
+        self.forward_period_timer(group);
+        let b = &mut self.groups[group].bandwidth;
         b.period_active = true;
-        forward(&mut b.period_expires, now, b.period);
         self.effects.push(Effect::StartPeriodTimer {
             group,
             expires: b.period_expires,

@@ -10,6 +10,7 @@ use crate::features::Feature;
 use crate::group::{
     CfsBandwidth, DEFAULT_CFS_PERIOD, MAX_SHARES, MIN_SHARES, RUNTIME_INF, TaskGroup,
 };
+use crate::interleave::{MAX_BW_PERIOD, MIN_BW_PERIOD};
 use crate::load::UPDATE_TG;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
@@ -53,7 +54,7 @@ impl Sched {
     /// Makes a group below `parent`, without limit and with default shares.
     pub fn create_group(&mut self, parent: GroupId, now: Nanos) -> GroupId {
         self.set_time(now);
-        let phase = (self.fair.period_phase)(self);
+        let phase = self.first_period_expiry();
         let group = self.groups.push(TaskGroup {
             parent,
             children: Vec::new(),
@@ -242,7 +243,7 @@ impl Sched {
         Ok(())
     }
 
-    /// Sets quota, period and burst.
+    /// Sets quota, period and burst. Where groups do not compete (FAIR_GROUP_SCHED) they have no limits: nothing is set.
     ///
     /// # Errors
     /// For the root, and for values out of range.
@@ -252,15 +253,14 @@ impl Sched {
         limit: BandwidthLimit,
         now: Nanos,
     ) -> Result<(), GroupError> {
-        const MS: u64 = 1_000_000;
         if group == GroupId::ROOT {
             return Err(GroupError::Root);
         }
         let limited = limit.quota != RUNTIME_INF;
         // The largest runtime the kernel's fixed point can hold: 2^44 µs.
         let max_runtime = ((1u64 << 44) - 1) * 1000;
-        if limit.quota < MS
-            || !(MS..=1000 * MS).contains(&limit.period)
+        if limit.quota < MIN_BW_PERIOD
+            || !(MIN_BW_PERIOD..=MAX_BW_PERIOD).contains(&limit.period)
             || (limited
                 && (limit.quota > max_runtime
                     || limit.burst > limit.quota
@@ -268,8 +268,13 @@ impl Sched {
         {
             return Err(GroupError::Range);
         }
+        if !self.profile.features.has(Feature::FAIR_GROUP_SCHED) {
+            return Ok(());
+        }
         self.set_time(now);
+        let limit = self.vary_period(limit);
         let was_limited = self.groups[group].bandwidth.quota != RUNTIME_INF;
+        let old_period = self.groups[group].bandwidth.period;
         if limited && !was_limited {
             self.bandwidth_users += 1;
         }
@@ -278,7 +283,13 @@ impl Sched {
         b.quota = limit.quota;
         b.burst = limit.burst;
         self.refill_cfs_bandwidth_runtime(group);
+        if was_limited && !(limited && old_period == limit.period) {
+            self.interleave_gone_limit(old_period);
+        }
         if limited {
+            if !(was_limited && old_period == limit.period) {
+                self.interleave_new_limit(group);
+            }
             self.start_cfs_bandwidth(group);
         }
         for cpu in self.active.clone().iter() {
@@ -313,11 +324,6 @@ impl Sched {
         for idx in 0..self.groups[group].children.len() {
             self.update_hierarchical_quota(self.groups[group].children[idx], quota);
         }
-    }
-
-    /// 6.12: a random phase within the default period, so that groups are not all refilled at once.
-    pub(crate) fn random_period_phase(&mut self) -> Nanos {
-        ((self.next_random() >> 32) * DEFAULT_CFS_PERIOD) >> 32
     }
 
     /// Total time the group's queues waited for the group's own limit or an ancestor's (cpu.stat.local).

@@ -57,7 +57,10 @@ impl Sched {
     /// Queues a task on a CPU; the CPU's clock must be up to date.
     pub(crate) fn enqueue_task(&mut self, cpu: CpuId, task: TaskId, flags: u32) {
         match self.tasks[task].class {
-            Class::Fair => (self.fair.enqueue_task)(self, cpu, task, flags),
+            Class::Fair => {
+                self.update_avg_hot_dur(task);
+                (self.fair.enqueue_task)(self, cpu, task, flags);
+            }
             Class::Rt => self.enqueue_task_rt(cpu, task, flags),
             Class::Stop => self.add_nr_running(cpu, 1),
             Class::Idle => {}
@@ -73,7 +76,11 @@ impl Sched {
             self.sched_info_dequeue(cpu, task);
         }
         match self.tasks[task].class {
-            Class::Fair => return (self.fair.dequeue_task)(self, cpu, task, flags),
+            Class::Fair => {
+                let done = (self.fair.dequeue_task)(self, cpu, task, flags);
+                self.update_cache_hot_timeout(cpu, task, flags);
+                return done;
+            }
             Class::Rt => self.dequeue_task_rt(cpu, task, flags),
             Class::Stop => self.sub_nr_running(cpu, 1),
             Class::Idle => {}

@@ -7,7 +7,7 @@ use crate::features::Feature;
 use crate::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
 use crate::sched::Sched;
 use crate::task::{Class, OnRq};
-use crate::units::{CfsRqId, CpuId, SeId, TaskId};
+use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
 
 /// A change of utilisation smaller than this is noise: 1 % of full capacity.
 pub(crate) const UTIL_EST_MARGIN: u64 = 1024 / 100;
@@ -21,9 +21,19 @@ impl Sched {
         self.ses[self.tasks[task].se].cfs_rq
     }
 
+    /// The group whose queues a task is on: its own, or the root where groups do not compete.
+    #[inline]
+    pub fn sched_group(&self, task: TaskId) -> GroupId {
+        if self.profile.features.has(Feature::FAIR_GROUP_SCHED) {
+            self.tasks[task].group
+        } else {
+            GroupId::ROOT
+        }
+    }
+
     /// Points a task at its group's queue on a CPU.
     pub(crate) fn set_task_rq(&mut self, task: TaskId, cpu: CpuId) {
-        let (se, group) = (self.tasks[task].se, self.tasks[task].group);
+        let (se, group) = (self.tasks[task].se, self.sched_group(task));
         let next = self.groups[group].cfs_rq[cpu.idx()];
         self.set_task_rq_fair(se, next);
         let parent = self.cfs_rqs[next].se;
@@ -290,13 +300,22 @@ impl Sched {
         (self.fair.set_next_entity)(self, cfs_rq, se);
     }
 
-    /// The tick of a running fair task, level by level.
+    /// The tick of a running fair task, level by level. With SPARSE_GROUP_TICK the level `n` above the task has its part
+    /// at every 2ⁿ-th tick only; an hrtick (`queued`) is for all.
     pub(crate) fn task_tick_fair(&mut self, cpu: CpuId, task: TaskId, queued: bool) {
+        let sparse = !queued && self.profile.features.has(Feature::SPARSE_GROUP_TICK);
+        let due_below = if sparse {
+            self.jiffies.trailing_zeros()
+        } else {
+            u32::MAX
+        };
+        let mut height = 0;
         let mut se = self.tasks[task].se;
-        while se.is_some() {
+        while se.is_some() && height <= due_below {
             let cfs_rq = self.ses[se].cfs_rq;
             (self.fair.entity_tick)(self, cfs_rq, se, queued);
             se = self.ses[se].parent;
+            height += 1;
         }
         self.update_misfit_status(cpu, Some(task));
     }
@@ -366,8 +385,9 @@ impl Sched {
             return;
         }
         let cfs_rq = self.task_cfs_rq(curr);
+        let depth = self.ses[self.tasks[curr].se].depth;
         if !self.fair.hrtick_by_nr_latency
-            || u64::from(self.cfs_rqs[cfs_rq].nr_queued) < self.profile.sched_nr_latency()
+            || u64::from(self.cfs_rqs[cfs_rq].nr_queued) < self.profile.sched_nr_latency(depth)
         {
             self.hrtick_start_fair(cpu, curr);
         }

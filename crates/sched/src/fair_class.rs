@@ -3,7 +3,7 @@
 use crate::domain::DomainProfile;
 use crate::entity::SchedEntity;
 use crate::sched::Sched;
-use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
+use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
 
 /// One release's functions. Names are the kernel's; see `cfs` (6.1) and `eevdf` (6.12).
 #[derive(Debug)]
@@ -56,8 +56,6 @@ pub(crate) struct FairClass {
     pub(crate) preempts_by_running: bool,
     /// sched_setattr() sets slices of fair tasks.
     pub(crate) has_slices: bool,
-    /// Phase of a new group's period timer.
-    pub(crate) period_phase: fn(&mut Sched) -> Nanos,
     /// How scheduling domains are built.
     pub(crate) domains: &'static DomainProfile,
     /// Domains rebuilt for a leaving CPU still count it as online.

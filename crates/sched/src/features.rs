@@ -1,28 +1,39 @@
-//! Scheduler features: switches with the kernel's `sched_features` names.
+//! Scheduler features: switches with the kernel's `sched_features` names, and changes that were published for it.
 //!
-//! Adding one takes a line in the table below; the code asks `features.has(Feature::NAME)`.
-//!
+//! Model.  The table has two parts: what the release's own kernel has, and what it has not. A change of the second part
+//!         is off by default, so that the default is always the stock kernel; FAIR_GROUP_SCHED, which a kernel is
+//!         built with, is the one exception. Adding one takes a line; the code asks `features.has(Feature::NAME)`.
 //! Source. kernel/sched/features.h @ 6.1.192, 6.12.117.
 
 use crate::profile::Release;
 
 macro_rules! features {
-    ($($name:ident, $v6_1:expr, $v6_12:expr, $doc:literal;)*) => {
+    ($($origin:ident { $($name:ident, $v6_1:expr, $v6_12:expr, $doc:literal;)* })*) => {
         /// A switch; names are the kernel's.
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
-        pub enum Feature { $(#[doc = $doc] $name),* }
+        pub enum Feature { $($(#[doc = $doc] $name,)*)* }
 
         /// Every feature with its name, its default per release (`None`: not in that release) and one line of help.
-        pub const FEATURES: &[FeatureInfo] = &[$(FeatureInfo {
+        pub const FEATURES: &[FeatureInfo] = &[$($(FeatureInfo {
             feature: Feature::$name,
             name: stringify!($name),
+            origin: Origin::$origin,
             default_6_1: $v6_1,
             default_6_12: $v6_12,
             help: $doc,
-        }),*];
+        },)*)*];
     };
+}
+
+/// Where a feature comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// The release's own: its debugfs lists it.
+    Kernel,
+    /// A change to the kernel, or a part that kernels can be built without.
+    Change,
 }
 
 /// A row of [`FEATURES`].
@@ -30,8 +41,10 @@ macro_rules! features {
 pub struct FeatureInfo {
     /// The switch.
     pub feature: Feature,
-    /// Its name in debugfs.
+    /// Its name, in debugfs too where the kernel has it.
     pub name: &'static str,
+    /// Where it comes from.
+    pub origin: Origin,
     /// Its default in 6.1.192.
     pub default_6_1: Option<bool>,
     /// Its default in 6.12.117.
@@ -54,41 +67,50 @@ const ON: Option<bool> = Some(true);
 const OFF: Option<bool> = Some(false);
 
 features! {
-    GENTLE_FAIR_SLEEPERS, ON, None, "halve the credit a waking sleeper gets";
-    START_DEBIT, ON, None, "a new task starts one virtual slice late";
-    PLACE_LAG, None, ON, "a task keeps the lag it went to sleep with";
-    PLACE_DEADLINE_INITIAL, None, ON, "a new task's first deadline is half a slice away";
-    PLACE_REL_DEADLINE, None, ON, "a migrating task keeps the rest of its deadline";
-    RUN_TO_PARITY, None, ON, "the running task keeps the CPU until its slice is used up";
-    PREEMPT_SHORT, None, ON, "a shorter slice may cut RUN_TO_PARITY short";
-    NEXT_BUDDY, OFF, OFF, "prefer the task that was woken last";
-    LAST_BUDDY, ON, None, "prefer the task that was preempted by a wakeup";
-    PICK_BUDDY, None, ON, "pick cfs_rq->next if it is eligible";
-    CACHE_HOT_BUDDY, ON, ON, "buddies count as cache hot in load balancing";
-    DELAY_DEQUEUE, None, ON, "a task that sleeps with negative lag stays queued until it is eligible";
-    DELAY_ZERO, None, ON, "a delayed task does not keep positive lag";
-    WAKEUP_PREEMPTION, ON, ON, "a waking task may preempt the running one";
-    HRTICK, OFF, OFF, "end slices by a high-resolution timer";
-    HRTICK_DL, OFF, OFF, "as HRTICK, for deadline tasks";
-    DOUBLE_TICK, OFF, OFF, "let the tick act while an hrtick is armed";
-    NONTASK_CAPACITY, ON, ON, "interrupt and steal time reduce a CPU's capacity";
-    TTWU_QUEUE, ON, ON, "queue remote wakeups on the target CPU by an interrupt";
-    SIS_PROP, OFF, None, "bound the idle-CPU search by average idle time";
-    SIS_UTIL, ON, ON, "bound the idle-CPU search by the LLC's utilisation";
-    WARN_DOUBLE_CLOCK, OFF, OFF, "no effect here: a debugging aid of the kernel";
-    RT_PUSH_IPI, OFF, OFF, "pull RT tasks by a chain of interrupts instead of locking all queues";
-    RT_RUNTIME_SHARE, OFF, OFF, "RT queues borrow runtime from each other";
-    LB_MIN, OFF, OFF, "balancing ignores tasks with load below 16";
-    ATTACH_AGE_LOAD, ON, ON, "age the load of a task that changes its queue";
-    WA_IDLE, ON, ON, "wake_affine looks for an idle CPU";
-    WA_WEIGHT, ON, ON, "wake_affine compares the loads of the two CPUs";
-    WA_BIAS, ON, ON, "wake_affine favours the previous CPU a little";
-    UTIL_EST, ON, ON, "estimate utilisation from past activations";
-    UTIL_EST_FASTUP, ON, None, "the estimate follows increases at once";
-    LATENCY_WARN, OFF, OFF, "no effect here: a debugging aid of the kernel";
-    NI_RANDOM, ON, ON, "try newly idle balancing in proportion to its past success";
-    ALT_PERIOD, ON, None, "the period counts all tasks below the root, not this queue's entities";
-    BASE_SLICE, ON, None, "a slice is never below the minimum granularity";
+    Kernel {
+        GENTLE_FAIR_SLEEPERS, ON, None, "halve the credit a waking sleeper gets";
+        START_DEBIT, ON, None, "a new task starts one virtual slice late";
+        PLACE_LAG, None, ON, "a task keeps the lag it went to sleep with";
+        PLACE_DEADLINE_INITIAL, None, ON, "a new task's first deadline is half a slice away";
+        PLACE_REL_DEADLINE, None, ON, "a migrating task keeps the rest of its deadline";
+        RUN_TO_PARITY, None, ON, "the running task keeps the CPU until its slice is used up";
+        PREEMPT_SHORT, None, ON, "a shorter slice may cut RUN_TO_PARITY short";
+        NEXT_BUDDY, OFF, OFF, "prefer the task that was woken last";
+        LAST_BUDDY, ON, None, "prefer the task that was preempted by a wakeup";
+        PICK_BUDDY, None, ON, "pick cfs_rq->next if it is eligible";
+        CACHE_HOT_BUDDY, ON, ON, "buddies count as cache hot in load balancing";
+        DELAY_DEQUEUE, None, ON, "a task that sleeps with negative lag stays queued until it is eligible";
+        DELAY_ZERO, None, ON, "a delayed task does not keep positive lag";
+        WAKEUP_PREEMPTION, ON, ON, "a waking task may preempt the running one";
+        HRTICK, OFF, OFF, "end slices by a high-resolution timer";
+        HRTICK_DL, OFF, OFF, "as HRTICK, for deadline tasks";
+        DOUBLE_TICK, OFF, OFF, "let the tick act while an hrtick is armed";
+        NONTASK_CAPACITY, ON, ON, "interrupt and steal time reduce a CPU's capacity";
+        TTWU_QUEUE, ON, ON, "queue remote wakeups on the target CPU by an interrupt";
+        SIS_PROP, OFF, None, "bound the idle-CPU search by average idle time";
+        SIS_UTIL, ON, ON, "bound the idle-CPU search by the LLC's utilisation";
+        WARN_DOUBLE_CLOCK, OFF, OFF, "no effect here: a debugging aid of the kernel";
+        RT_PUSH_IPI, OFF, OFF, "pull RT tasks by a chain of interrupts instead of locking all queues";
+        RT_RUNTIME_SHARE, OFF, OFF, "RT queues borrow runtime from each other";
+        LB_MIN, OFF, OFF, "balancing ignores tasks with load below 16";
+        ATTACH_AGE_LOAD, ON, ON, "age the load of a task that changes its queue";
+        WA_IDLE, ON, ON, "wake_affine looks for an idle CPU";
+        WA_WEIGHT, ON, ON, "wake_affine compares the loads of the two CPUs";
+        WA_BIAS, ON, ON, "wake_affine favours the previous CPU a little";
+        UTIL_EST, ON, ON, "estimate utilisation from past activations";
+        UTIL_EST_FASTUP, ON, None, "the estimate follows increases at once";
+        LATENCY_WARN, OFF, OFF, "no effect here: a debugging aid of the kernel";
+        NI_RANDOM, ON, ON, "try newly idle balancing in proportion to its past success";
+        ALT_PERIOD, ON, None, "the period counts all tasks below the root, not this queue's entities";
+        BASE_SLICE, ON, None, "a slice is never below the minimum granularity";
+    }
+    Change {
+        FAIR_GROUP_SCHED, ON, ON, "groups compete with each other (CONFIG_FAIR_GROUP_SCHED); off: all tasks as in the root";
+        LB_COLD_FIRST, OFF, OFF, "when balancing may move cache-hot tasks, cold ones go first";
+        SPARSE_GROUP_TICK, OFF, OFF, "the tick works half as often at each level further from the task";
+        SIS_CACHE, OFF, OFF, "leave a CPU to the task that sleeps there for a moment";
+        SIS_EMPTY_CFS_RQ, OFF, OFF, "where no CPU is idle, a waking task goes where its group has none";
+    }
 }
 
 /// Which features are on.

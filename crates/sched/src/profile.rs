@@ -4,6 +4,8 @@
 //! Source.     kernel/sched/{fair,rt,core,debug}.c @ 6.1.192, 6.12.117; Debian's config (HZ=250).
 
 use crate::features::Features;
+use crate::interleave::BwInterleave;
+use crate::levels::LevelTunables;
 use crate::units::Nanos;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -138,6 +140,10 @@ pub enum TunableError {
     Unknown(Vec<&'static str>),
     /// The value is out of range; what is allowed.
     Range(String),
+    /// This one cannot be set for a level.
+    NoLevels,
+    /// This is no depth; what is one.
+    Depth(String),
 }
 
 /// A kernel to schedule like.
@@ -149,12 +155,18 @@ pub struct KernelProfile {
     pub features: Features,
     /// Tunables.
     pub tunables: Tunables,
+    /// What differs at some level of the group tree, by depth.
+    pub levels: Vec<LevelTunables>,
     /// Ticks a second.
     pub hz: u32,
     /// When the kernel itself can be preempted.
     pub preempt: Preempt,
     /// Utilisation clamps honoured (CONFIG_UCLAMP_TASK; Debian leaves it out).
     pub uclamp: bool,
+    /// Where in time the periods of CPU limits begin.
+    pub bw_interleave: BwInterleave,
+    /// Periods of CPU limits vary by so many percent, either way.
+    pub bw_period_jitter_pct: u32,
 }
 
 impl KernelProfile {
@@ -174,9 +186,15 @@ impl KernelProfile {
             release,
             features: Features::defaults(release),
             tunables,
+            levels: Vec::new(),
             hz: 250,
             preempt: Preempt::Voluntary,
             uclamp: false,
+            bw_interleave: match release {
+                Release::V6_1 => BwInterleave::Aligned,
+                Release::V6_12 => BwInterleave::Random,
+            },
+            bw_period_jitter_pct: 0,
         }
     }
 
@@ -185,11 +203,15 @@ impl KernelProfile {
         1_000_000_000 / u64::from(self.hz)
     }
 
-    /// Sets a tunable by name.
+    /// Sets a tunable by name; `NAME@DEPTH` sets it for one level of the group tree (see `levels`).
     ///
     /// # Errors
     /// If the release has no such tunable or the value is out of its range.
     pub fn set_tunable(&mut self, name: &str, value: i64) -> Result<(), TunableError> {
+        let (name, depth) = match name.split_once('@') {
+            Some((name, depth)) => (name, Some(depth)),
+            None => (name, None),
+        };
         let known = |info: &&TunableInfo| info.default_in(self.release).is_some();
         if !TUNABLES.iter().filter(known).any(|info| info.name == name) {
             return Err(TunableError::Unknown(
@@ -210,21 +232,11 @@ impl KernelProfile {
         if !(low..=high).contains(&value) {
             return Err(TunableError::Range(alloc::format!("{low} to {high}")));
         }
-        self.tunables.put(name, value);
-        Ok(())
-    }
-
-    /// 6.1: from how many tasks on the period grows (`sched_nr_latency`).
-    pub fn sched_nr_latency(&self) -> u64 {
-        let default = 8;
-        if self.tunables.min_granularity_ns == 0
-            || self.tunables.latency_ns == 8 * self.tunables.min_granularity_ns
-        {
-            return default;
+        match depth {
+            Some(depth) => return self.set_level_tunable(name, depth, value as u64),
+            None => self.tunables.put(name, value),
         }
-        self.tunables
-            .latency_ns
-            .div_ceil(self.tunables.min_granularity_ns)
+        Ok(())
     }
 }
 

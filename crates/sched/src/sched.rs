@@ -212,6 +212,7 @@ impl Sched {
                 nohz_flags: 0,
                 active_balance: ActiveBalance::default(),
                 idle_exit_latency: None,
+                cache_hot_timeout: 0,
                 stats: RqStats::default(),
             });
         }
@@ -243,6 +244,9 @@ impl Sched {
             wakee_flip_decay_ts: self.jiffies,
             last_wakee: TaskId::NONE,
             sched_remote_wakeup: false,
+            asleep_since: None,
+            avg_hot_dur: 0,
+            to_empty_cfs_rq: false,
             sched_task_hot: false,
             in_iowait: false,
             sched_contributes_to_load: false,

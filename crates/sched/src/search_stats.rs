@@ -22,6 +22,8 @@ pub enum PlacementRule {
     Capacity,
     /// An idle core or CPU that a scan of the cache found.
     Scan,
+    /// Nothing idle was found: a CPU where the task's group has none (SIS_EMPTY_CFS_RQ).
+    EmptyCfsRq,
     /// The least busy CPU of a domain: fork and exec.
     SlowPath,
 }
@@ -39,6 +41,7 @@ impl PlacementRule {
             PlacementRule::IdleSibling => "select_idle_smt",
             PlacementRule::Capacity => "select_idle_capacity",
             PlacementRule::Scan => "select_idle_cpu",
+            PlacementRule::EmptyCfsRq => "select_empty_cfs_rq",
             PlacementRule::SlowPath => "sched_balance_find_dst_cpu",
         }
     }
@@ -53,14 +56,20 @@ pub struct SearchStats {
     pub prev_cpu: u64,
     /// Of these, onto the waker's CPU.
     pub this_cpu: u64,
-    /// select_idle_cpu scans begun.
-    pub scans: u64,
-    /// Scans that found a CPU.
-    pub scan_hits: u64,
-    /// CPUs (or cores) looked at in scans.
-    pub scanned: u64,
     /// Wakeups whose first candidates (target, prev, recent) were idle.
     pub fast_hits: u64,
+    /// select_idle_cpu scans begun.
+    pub scans: u64,
+    /// CPUs (or cores) looked at in scans.
+    pub scanned: u64,
+    /// Scans that found a CPU.
+    pub scan_hits: u64,
+    /// Of these, idle cores.
+    pub scan_cores: u64,
+    /// Idle CPUs that scans passed over since they were cache hot (SIS_CACHE).
+    pub cache_hot: u64,
+    /// Wakeups that SIS_EMPTY_CFS_RQ sent to a CPU where their group has no task.
+    pub empty_cfs_rq: u64,
     /// fork and exec placements.
     pub slow_path: u64,
     /// What decided the last placement.

@@ -168,6 +168,12 @@ pub struct Task {
     pub last_wakee: TaskId,
     /// Woken by a remote queue and moved.
     pub sched_remote_wakeup: bool,
+    /// SIS_CACHE: since when it sleeps; none: it was not put to sleep.
+    pub asleep_since: Option<Nanos>,
+    /// SIS_CACHE: for how long its CPU stays hot for it, averaged over its sleeps.
+    pub avg_hot_dur: Nanos,
+    /// SIS_EMPTY_CFS_RQ sent it to a CPU where its group has no task; being queued there ends that.
+    pub to_empty_cfs_rq: bool,
     /// Balancing moves it although cache hot.
     pub sched_task_hot: bool,
     /// Sleeps in I/O.

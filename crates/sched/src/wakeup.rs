@@ -3,14 +3,12 @@
 //! Model. First the choice between the waker's CPU and the task's previous one (wake_affine; not when waker and wakee
 //!        form a wide fan, wake_wide), then near the chosen *target*: the target itself, the previous CPU, the one
 //!        before that, an idle sibling thread, and at last a bounded scan of the target's last-level cache.
-//!        fork and exec take the slow path over all domains instead (see `balance`).
-//! Source. kernel/sched/fair.c from `record_wakee` to `select_task_rq_fair` @ 6.1, 6.12.
-//! Deviations. SIS_PROP (off by default in 6.1, gone in 6.12) cannot measure the time of its own scan: it counts as 0.
+//!        fork and exec take the slow path over all domains instead (see `balance`). The scan is in `idle_scan`.
+//! Source. kernel/sched/fair.c from `record_wakee` to `select_task_rq_fair` @ 6.1, 6.12, without `select_idle_cpu`.
 //! Not here.   Energy-aware placement; core scheduling.
 
-use crate::cpumask::CpuMask;
 use crate::domain::SdId;
-use crate::domain::flags::{SD_CLUSTER, SD_WAKE_AFFINE};
+use crate::domain::flags::SD_WAKE_AFFINE;
 use crate::features::Feature;
 use crate::flags::{WF_FROM_IRQ, WF_SYNC, WF_TTWU};
 use crate::sched::Sched;
@@ -128,257 +126,6 @@ impl Sched {
         this_cpu
     }
 
-    // ---- idle cores --------------------------------------------------------------------------------------------
-
-    fn test_idle_cores(&self, cpu: CpuId) -> bool {
-        let shared = self.domains.sd_llc_shared[cpu.idx()];
-        shared.is_some() && self.domains.sds[shared].has_idle_cores
-    }
-
-    fn set_idle_cores(&mut self, cpu: CpuId, value: bool) {
-        let shared = self.domains.sd_llc_shared[cpu.idx()];
-        if shared.is_some() {
-            self.domains.sds[shared].has_idle_cores = value;
-        }
-    }
-
-    /// A CPU goes idle: if its siblings are, its cache has an idle core.
-    pub(crate) fn update_idle_core(&mut self, cpu: CpuId) {
-        if !self.domains.sched_smt_present || self.test_idle_cores(cpu) {
-            return;
-        }
-        let busy = self
-            .domains
-            .cpu_smt_mask(cpu)
-            .iter()
-            .any(|c| c != cpu && !self.idle_cpu(c));
-        if !busy {
-            self.set_idle_cores(cpu, true);
-        }
-    }
-
-    /// Idle, or running nothing but SCHED_IDLE tasks.
-    #[inline]
-    fn idle_enough(&self, cpu: CpuId) -> bool {
-        self.idle_cpu(cpu) || self.sched_idle_cpu(cpu)
-    }
-
-    /// True if the whole core is idle; else notes a usable thread in `idle_cpu` and strikes the core from `cpus`.
-    fn select_idle_core(
-        &self,
-        core: CpuId,
-        cpus: &mut CpuMask,
-        idle_cpu: &mut Option<CpuId>,
-    ) -> bool {
-        let smt = self.domains.cpu_smt_mask(core);
-        let mut idle = true;
-        for cpu in smt.iter() {
-            if !self.idle_cpu(cpu) {
-                idle = false;
-                if idle_cpu.is_none() {
-                    if self.sched_idle_cpu(cpu) && cpus.test(cpu) {
-                        *idle_cpu = Some(cpu);
-                        break;
-                    }
-                    continue;
-                }
-                break;
-            }
-            if idle_cpu.is_none() && cpus.test(cpu) {
-                *idle_cpu = Some(cpu);
-            }
-        }
-        if !idle {
-            cpus.and_not(smt);
-        }
-        idle
-    }
-
-    fn select_idle_smt(&self, task: TaskId, sd: SdId, target: CpuId) -> Option<CpuId> {
-        let span = self.domains.sched_domain_span(sd);
-        self.domains.cpu_smt_mask(target).iter().find(|&cpu| {
-            cpu != target && self.cpu_allowed(task, cpu) && span.test(cpu) && self.idle_enough(cpu)
-        })
-    }
-
-    /// 6.1's SIS_PROP: how many CPUs the average idle time allows to look at.
-    fn sis_prop_depth(&mut self, this_cpu: CpuId, sd: SdId) -> Option<u64> {
-        let this_sd = self.domains.sd_llc[this_cpu.idx()];
-        if this_sd.is_none() {
-            return None;
-        }
-        let now = self.jiffies;
-        let rq = &mut self.rqs[this_cpu];
-        while rq.wake_stamp < now && rq.wake_avg_idle != 0 {
-            rq.wake_stamp += 1;
-            rq.wake_avg_idle >>= 1;
-        }
-        let avg_cost = self.domains.sd[this_sd].avg_scan_cost + 1;
-        let span_avg =
-            u64::from(self.domains.sd[sd].span_weight) * self.rqs[this_cpu].wake_avg_idle;
-        Some(if span_avg > 4 * avg_cost {
-            span_avg / avg_cost
-        } else {
-            4
-        })
-    }
-
-    /// Scans the target's last-level cache for an idle core (if it may have one) or an idle CPU.
-    fn select_idle_cpu(
-        &mut self,
-        this_cpu: CpuId,
-        task: TaskId,
-        sd: SdId,
-        has_idle_core: bool,
-        target: CpuId,
-    ) -> Option<CpuId> {
-        let features = self.profile.features;
-        let mut nr = u64::MAX;
-        if features.has(Feature::SIS_PROP) && !has_idle_core {
-            nr = self.sis_prop_depth(this_cpu, sd)?;
-        }
-        if features.has(Feature::SIS_UTIL) {
-            let shared = self.domains.sd_llc_shared[target.idx()];
-            if shared.is_some() {
-                nr = self.domains.sds[shared].nr_idle_scan as u64 + 1;
-                if nr == 1 {
-                    return None;
-                }
-            }
-        }
-        self.search.scans += 1;
-        let mut cpus = core::mem::take(&mut self.search_mask);
-        cpus.assign_and(
-            self.domains.sched_domain_span(sd),
-            self.mask(self.tasks[task].cpus),
-        );
-        let found = self.scan_llc(sd, has_idle_core, target, &mut cpus, nr);
-        self.search_mask = cpus;
-        self.search.scan_hits += u64::from(found.is_some());
-        found
-    }
-
-    fn scan_llc(
-        &mut self,
-        sd: SdId,
-        has_idle_core: bool,
-        target: CpuId,
-        cpus: &mut CpuMask,
-        mut nr: u64,
-    ) -> Option<CpuId> {
-        let mut idle_cpu = None;
-        if self.fair.cluster_aware && self.domains.sched_cluster_active {
-            let sg = self.domains.sd[sd].groups;
-            if self.domains.sg[sg].flags & SD_CLUSTER != 0 {
-                let cluster = self.domains.sched_group_span(sg).clone();
-                if let Some(done) = self.scan_span(
-                    &cluster,
-                    has_idle_core,
-                    target,
-                    cpus,
-                    &mut nr,
-                    &mut idle_cpu,
-                ) {
-                    return done;
-                }
-                cpus.and_not(&cluster);
-            }
-        }
-        let span = self.domains.sd[sd].span;
-        // The span is walked by id: `cpus` shrinks while cores are struck off.
-        if let Some(done) = self.scan_ids(span, has_idle_core, target, cpus, &mut nr, &mut idle_cpu)
-        {
-            return done;
-        }
-        if has_idle_core {
-            self.set_idle_cores(target, false);
-        }
-        idle_cpu
-    }
-
-    fn scan_ids(
-        &mut self,
-        span: crate::domain::SpanId,
-        has_idle_core: bool,
-        target: CpuId,
-        cpus: &mut CpuMask,
-        nr: &mut u64,
-        idle_cpu: &mut Option<CpuId>,
-    ) -> Option<Option<CpuId>> {
-        let mut scanned = 0;
-        let result = {
-            let sched = &*self;
-            sched.scan_mask(
-                &sched.domains.spans[span],
-                has_idle_core,
-                target,
-                cpus,
-                nr,
-                idle_cpu,
-                &mut scanned,
-            )
-        };
-        self.search.scanned += scanned;
-        result
-    }
-
-    fn scan_span(
-        &mut self,
-        span: &CpuMask,
-        has_idle_core: bool,
-        target: CpuId,
-        cpus: &mut CpuMask,
-        nr: &mut u64,
-        idle_cpu: &mut Option<CpuId>,
-    ) -> Option<Option<CpuId>> {
-        let mut scanned = 0;
-        let result = self.scan_mask(
-            span,
-            has_idle_core,
-            target,
-            cpus,
-            nr,
-            idle_cpu,
-            &mut scanned,
-        );
-        self.search.scanned += scanned;
-        result
-    }
-
-    /// `Some(result)` ends the search, `None` goes on to the next span.
-    #[allow(clippy::too_many_arguments)]
-    fn scan_mask(
-        &self,
-        span: &CpuMask,
-        has_idle_core: bool,
-        target: CpuId,
-        cpus: &mut CpuMask,
-        nr: &mut u64,
-        idle_cpu: &mut Option<CpuId>,
-        scanned: &mut u64,
-    ) -> Option<Option<CpuId>> {
-        for cpu in span.iter_wrap(target.idx() + 1) {
-            if !cpus.test(cpu) {
-                continue;
-            }
-            *scanned += 1;
-            if has_idle_core {
-                if self.select_idle_core(cpu, cpus, idle_cpu) {
-                    return Some(Some(cpu));
-                }
-            } else {
-                *nr -= 1;
-                if *nr == 0 {
-                    return Some(None);
-                }
-                if self.idle_enough(cpu) {
-                    return Some(Some(cpu));
-                }
-            }
-        }
-        None
-    }
-
     // ---- CPUs of different sizes -------------------------------------------------------------------------------
 
     fn fit_of(&mut self, task: TaskId) -> Option<Fit> {
@@ -491,7 +238,7 @@ impl Sched {
                 self.search.rule = PlacementRule::Capacity;
                 return self
                     .select_idle_capacity(task, sd, target, fit)
-                    .unwrap_or(target);
+                    .unwrap_or_else(|| self.select_empty_cfs_rq(task, target));
             }
         }
         self.search.rule = PlacementRule::Target;
@@ -515,7 +262,7 @@ impl Sched {
             self.search.rule = PlacementRule::Scan;
             return cpu;
         }
-        target
+        self.select_empty_cfs_rq(task, target)
     }
 
     /// Chooses a CPU for a fair task that wakes (`WF_TTWU`), is forked (`WF_FORK`) or execs (`WF_EXEC`);

@@ -133,14 +133,22 @@ pub struct SearchReport {
     pub prev_cpu: u64,
     /// Of these, onto the waker's CPU.
     pub this_cpu: u64,
+    /// Of these, onto another CPU than the previous one.
+    pub migrated: u64,
     /// Wakeups whose first candidates were idle.
     pub fast_hits: u64,
     /// Scans of a last-level cache.
     pub scans: u64,
     /// Scans that found a CPU.
     pub scan_hits: u64,
+    /// Of these, idle cores.
+    pub scan_cores: u64,
     /// CPUs looked at in scans.
     pub scanned: u64,
+    /// Idle CPUs passed over since they were cache hot (SIS_CACHE).
+    pub cache_hot: u64,
+    /// Wakeups sent to a CPU where their group has no task (SIS_EMPTY_CFS_RQ).
+    pub empty_cfs_rq: u64,
     /// Placements at fork and exec.
     pub slow_path: u64,
 }
@@ -329,10 +337,14 @@ impl Simulation {
             wakeups: s.wakeups,
             prev_cpu: s.prev_cpu,
             this_cpu: s.this_cpu,
+            migrated: s.wakeups - s.prev_cpu,
             fast_hits: s.fast_hits,
             scans: s.scans,
             scan_hits: s.scan_hits,
+            scan_cores: s.scan_cores,
             scanned: s.scanned,
+            cache_hot: s.cache_hot,
+            empty_cfs_rq: s.empty_cfs_rq,
             slow_path: s.slow_path,
         }
     }

@@ -12,7 +12,7 @@ use crate::warmth::Warmth;
 use fairwind_engine::EventQueue;
 use fairwind_sched::entity::SCHED_PRIO_TO_WEIGHT;
 use fairwind_sched::group::RUNTIME_INF;
-use fairwind_sched::{BandwidthLimit, CpuId, GroupId, Preempt, Sched, TaskId};
+use fairwind_sched::{BandwidthLimit, CpuId, Feature, GroupId, Preempt, Sched, TaskId};
 use fairwind_trace::TraceSink;
 use fairwind_workload::{Affinity, Effects, GroupSpec, Runtime, Workload};
 use std::fmt;
@@ -46,6 +46,13 @@ fn check_groups(workload: &Workload, nr_cpus: usize) -> Result<(), SetupError> {
         }
     }
     Ok(())
+}
+
+/// Is there a group whose weight or limit would count if groups competed?
+fn has_group_settings(workload: &Workload) -> bool {
+    workload.groups.iter().any(|group| {
+        group.weight.is_some() || group.bandwidth.is_some() || group.idle == Some(true)
+    })
 }
 
 /// Takes CPUs the machine does not have from tasks, and all limits from those left without any; tells whose.
@@ -92,7 +99,11 @@ impl Simulation {
         } = config;
         let nr_cpus = machine.nr_cpus();
         check_groups(&workload, nr_cpus)?;
-        let warnings = fit_affinity(&mut workload, nr_cpus);
+        let mut warnings = fit_affinity(&mut workload, nr_cpus);
+        if !profile.features.has(Feature::FAIR_GROUP_SCHED) && has_group_settings(&workload) {
+            warnings
+                .push("without FAIR_GROUP_SCHED groups have no weights and no limits".to_string());
+        }
         let kernel_preemptible = profile.preempt == Preempt::Full;
         let mut sched = Sched::new(profile, machine.topology.clone());
         sched.seed(seed);

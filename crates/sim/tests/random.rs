@@ -86,6 +86,11 @@ fn long() {
     check(Theme::Long, 100);
 }
 
+#[test]
+fn changes() {
+    check(Theme::Changes, 1500);
+}
+
 /// The case of FAIRWIND_CASE, with all that it is made of.
 #[test]
 fn replay() {
@@ -99,6 +104,7 @@ fn replay() {
         Theme::Hotplug,
         Theme::Large,
         Theme::Long,
+        Theme::Changes,
     ];
     let theme = *all
         .iter()

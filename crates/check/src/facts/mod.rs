@@ -193,7 +193,9 @@ impl Facts {
             } else if let Ok(value) = value.trim().parse() {
                 match self.profile.set_tunable(name, value) {
                     Ok(()) => told += 1,
-                    Err(TunableError::Range(_)) => odd += 1,
+                    Err(
+                        TunableError::Range(_) | TunableError::NoLevels | TunableError::Depth(_),
+                    ) => odd += 1,
                     // What is unknown here (latency_warn_ms, NUMA balancing) decides nothing.
                     Err(TunableError::Unknown(_)) => {}
                 }

@@ -50,7 +50,9 @@ impl Sched {
     fn can_migrate_task(&mut self, task: TaskId, env: &mut LbEnv) -> bool {
         self.tasks[task].sched_task_hot = false;
         let t = &self.tasks[task];
-        if self.throttled_lb_pair(t.group, env.src_cpu, env.dst_cpu) || t.is_per_cpu_kthread {
+        if self.throttled_lb_pair(self.sched_group(task), env.src_cpu, env.dst_cpu)
+            || t.is_per_cpu_kthread
+        {
             return false;
         }
         if !self.cpu_allowed(task, env.dst_cpu) {
@@ -69,7 +71,7 @@ impl Sched {
         }
         let hot = self.task_hot(task, env);
         let sd = &self.domains.sd[env.sd];
-        if !hot || sd.nr_balance_failed > sd.cache_nice_tries {
+        if !hot || (sd.nr_balance_failed > sd.cache_nice_tries && !env.cold_only) {
             self.tasks[task].sched_task_hot = hot;
             return true;
         }

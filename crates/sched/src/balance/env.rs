@@ -56,6 +56,8 @@ pub(super) struct LbEnv {
     /// The CPUs still in question.
     pub(super) cpus: CpuMask,
     pub(super) flags: u32,
+    /// LB_COLD_FIRST: cache-hot tasks are not moved yet.
+    pub(super) cold_only: bool,
     pub(super) nr_looked_at: u32,
     pub(super) loop_break: u32,
     pub(super) loop_max: u32,
@@ -77,6 +79,7 @@ impl LbEnv {
             migration_type: MigrationType::Load,
             cpus: CpuMask::default(),
             flags: 0,
+            cold_only: false,
             nr_looked_at: 0,
             loop_break: SCHED_NR_MIGRATE_BREAK,
             loop_max: 0,

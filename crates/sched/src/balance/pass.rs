@@ -4,6 +4,7 @@
 //!         on. A pass ends balanced (nothing to do: the interval doubles), moved (the interval goes
 //!         back to its minimum), or failed: then `nr_balance_failed` grows, which in turn moves hot
 //!         and big tasks, and at last the running one.
+//!         With LB_COLD_FIRST a pass that may move hot tasks goes over the queue twice, first for the cold ones.
 //! Source. kernel/sched/fair.c: `should_we_balance`, `need_active_balance`, `sched_balance_rq`
 //!         (6.1: `load_balance`) @ 6.1, 6.12.
 
@@ -16,6 +17,7 @@ use super::next_in_both;
 use crate::domain::SdId;
 use crate::domain::flags::SD_SHARE_CPUCAPACITY;
 use crate::effects::Effect;
+use crate::features::Feature;
 use crate::rq::ActiveBalance;
 use crate::sched::Sched;
 use crate::units::CpuId;
@@ -195,6 +197,9 @@ impl Sched {
             .tunables
             .nr_migrate
             .min(self.rqs[env.src_cpu].nr_running);
+        let sd = &self.domains.sd[env.sd];
+        env.cold_only = self.profile.features.has(Feature::LB_COLD_FIRST)
+            && sd.nr_balance_failed > sd.cache_nice_tries;
         let mut moved = 0;
         loop {
             self.update_rq_clock(env.src_cpu);
@@ -206,6 +211,14 @@ impl Sched {
             if env.flags & LBF_NEED_BREAK != 0 {
                 env.flags &= !LBF_NEED_BREAK;
                 continue;
+            }
+            if env.cold_only {
+                env.cold_only = false;
+                if detached == 0 || (env.idle != CpuIdleType::NewlyIdle && env.imbalance > 0) {
+                    // The cold ones do not make up the imbalance: now the hot ones, too.
+                    env.restart_loop();
+                    continue;
+                }
             }
             if env.flags & LBF_DST_PINNED == 0 || env.imbalance <= 0 {
                 return moved;

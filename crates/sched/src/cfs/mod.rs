@@ -62,7 +62,6 @@ pub(crate) static CLASS: FairClass = FairClass {
     block_clears_on_rq_first: true,
     preempts_by_running: true,
     has_slices: false,
-    period_phase: |_| 0,
     domains: &crate::domain::DomainProfile::V6_1,
     domains_count_leaving_cpu: false,
     put_prev_before_pick: true,

@@ -57,7 +57,7 @@ impl Sched {
         if vdiff <= 0 {
             return -1;
         }
-        let gran = self.profile.tunables.wakeup_granularity_ns;
+        let gran = self.profile.wakeup_granularity_ns(self.ses[se].depth);
         let gran = self.ses[se].load.calc_delta_fair(gran) as i64;
         i32::from(vdiff > gran)
     }

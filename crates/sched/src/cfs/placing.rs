@@ -57,11 +57,11 @@ impl Sched {
                 vruntime = vruntime.wrapping_add(self.ses[se].load.calc_delta_fair(slice));
             }
         } else {
-            let tunables = &self.profile.tunables;
+            let depth = self.ses[se].depth;
             let mut thresh = if self.se_is_idle(se) {
-                tunables.min_granularity_ns
+                self.profile.min_granularity_ns(depth)
             } else {
-                tunables.latency_ns
+                self.profile.latency_ns(depth)
             };
             if features.has(Feature::GENTLE_FAIR_SLEEPERS) {
                 thresh >>= 1;

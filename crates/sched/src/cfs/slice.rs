@@ -57,12 +57,11 @@ impl Sched {
 
     // ---- slices ------------------------------------------------------------------------------------------------------
 
-    fn sched_period(&self, nr_running: u64) -> u64 {
-        let tunables = &self.profile.tunables;
-        if nr_running > self.profile.sched_nr_latency() {
-            nr_running * tunables.min_granularity_ns
+    fn sched_period(&self, nr_running: u64, depth: u32) -> u64 {
+        if nr_running > self.profile.sched_nr_latency(depth) {
+            nr_running * self.profile.min_granularity_ns(depth)
         } else {
-            tunables.latency_ns
+            self.profile.latency_ns(depth)
         }
     }
 
@@ -73,7 +72,9 @@ impl Sched {
         if features.has(Feature::ALT_PERIOD) {
             nr_running = self.cfs_rqs[self.rqs[self.cpu_of(cfs_rq)].cfs].h_nr_queued;
         }
-        let mut slice = self.sched_period(u64::from(nr_running) + u64::from(!self.ses[se].on_rq));
+        let depth = self.ses[se].depth;
+        let nr_running = u64::from(nr_running) + u64::from(!self.ses[se].on_rq);
+        let mut slice = self.sched_period(nr_running, depth);
         let mut at = se;
         while at.is_some() {
             let entity = &self.ses[at];
@@ -91,11 +92,10 @@ impl Sched {
                 let cfs = &self.cfs_rqs[cfs_rq];
                 cfs.nr_queued == 0 || cfs.nr_queued != cfs.idle_nr_queued
             };
-            let tunables = &self.profile.tunables;
             let min_gran = if self.se_is_idle(se) && beside_others {
-                tunables.idle_min_granularity_ns
+                self.profile.idle_min_granularity_ns(depth)
             } else {
-                tunables.min_granularity_ns
+                self.profile.min_granularity_ns(depth)
             };
             slice = slice.max(min_gran);
         }
@@ -146,7 +146,7 @@ impl Sched {
             self.clear_buddies_cfs(cfs_rq, curr);
             return;
         }
-        if delta_exec < self.profile.tunables.min_granularity_ns {
+        if delta_exec < self.profile.min_granularity_ns(entity.depth) {
             return;
         }
         let Some(first) = self.cfs_rqs[cfs_rq].timeline.first() else {

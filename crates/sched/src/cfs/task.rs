@@ -102,7 +102,8 @@ impl Sched {
         }
         let features = self.profile.features;
         let nr_queued = self.cfs_rqs[self.ses[curr_se].cfs_rq].nr_queued;
-        let scale = u64::from(nr_queued) >= self.profile.sched_nr_latency();
+        let depth = self.ses[curr_se].depth;
+        let scale = u64::from(nr_queued) >= self.profile.sched_nr_latency(depth);
         let mut next_buddy_marked = false;
         if features.has(Feature::NEXT_BUDDY) && scale && wake_flags & WF_FORK == 0 {
             self.set_next_buddy(task_se);

@@ -83,12 +83,17 @@ impl Sched {
         cfs.avg_load -= weight;
     }
 
-    /// `V − v`, limited to max(2 slices, a tick) of the entity's virtual time.
-    pub(super) fn entity_lag(&mut self, avruntime: u64, se: SeId) -> i64 {
+    /// The most lag an entity may keep, either sign: max(2 slices, a tick) of its virtual time.
+    pub(crate) fn lag_limit(&mut self, se: SeId) -> i64 {
         let tick = self.tick_nsec();
         let entity = &mut self.ses[se];
-        let vlag = avruntime.wrapping_sub(entity.vruntime) as i64;
-        let limit = entity.load.calc_delta_fair((2 * entity.slice).max(tick)) as i64;
+        entity.load.calc_delta_fair((2 * entity.slice).max(tick)) as i64
+    }
+
+    /// `V − v`, limited.
+    pub(super) fn entity_lag(&mut self, avruntime: u64, se: SeId) -> i64 {
+        let vlag = avruntime.wrapping_sub(self.ses[se].vruntime) as i64;
+        let limit = self.lag_limit(se);
         vlag.clamp(-limit, limit)
     }
 

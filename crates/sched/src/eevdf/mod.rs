@@ -62,7 +62,6 @@ pub(crate) static CLASS: FairClass = FairClass {
     block_clears_on_rq_first: false,
     preempts_by_running: false,
     has_slices: true,
-    period_phase: Sched::random_period_phase,
     domains: &crate::domain::DomainProfile::V6_12,
     domains_count_leaving_cpu: true,
     put_prev_before_pick: false,

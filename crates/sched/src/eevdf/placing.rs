@@ -19,7 +19,7 @@ impl Sched {
     /// joining at `V − l` moves V by `−w·l/(W + w)`, so `l' = l·(W + w)/W` is used.
     fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
         let vruntime = self.avg_vruntime(cfs_rq);
-        let base_slice = self.profile.tunables.base_slice_ns;
+        let base_slice = self.profile.base_slice_ns(self.ses[se].depth);
         let features = self.profile.features;
         let entity = &mut self.ses[se];
         if !entity.custom_slice {

@@ -11,7 +11,7 @@ impl Sched {
 
     /// A slice is used up when the virtual runtime reaches the deadline; then the next deadline is set.
     pub(super) fn update_deadline(&mut self, cfs_rq: CfsRqId, se: SeId) -> bool {
-        let base_slice = self.profile.tunables.base_slice_ns;
+        let base_slice = self.profile.base_slice_ns(self.ses[se].depth);
         let entity = &mut self.ses[se];
         if (entity.vruntime.wrapping_sub(entity.deadline) as i64) < 0 {
             return false;

@@ -15,6 +15,7 @@ use crate::units::{CfsRqId, CpuId, SeId, TaskId};
 impl Sched {
     /// Passes the queue's shortest slice up as its group's slice.
     fn inherit_slice(&mut self, cfs_rq: CfsRqId, se: SeId, slice: u64) {
+        let slice = self.profile.group_slice(self.ses[se].depth, slice);
         self.ses[se].slice = slice;
         if self.cfs_rqs[cfs_rq].curr != se {
             self.cfs_rqs[cfs_rq].timeline.set_slice(se, slice);
@@ -33,11 +34,16 @@ impl Sched {
             return;
         }
         let h_nr_delayed = u32::from(flags & ENQUEUE_WAKEUP == 0 && delayed);
+        let credit =
+            core::mem::take(&mut self.tasks[task].to_empty_cfs_rq) && flags & ENQUEUE_WAKEUP != 0;
         let mut idle = u32::from(self.tasks[task].has_idle_policy());
         let mut slice = 0;
         let mut queued = false;
         while se.is_some() {
             let cfs_rq = self.ses[se].cfs_rq;
+            if credit && !queued {
+                self.end_delay_for_credit(cfs_rq, se);
+            }
             if !queued && self.ses[se].on_rq {
                 if self.ses[se].sched_delayed {
                     self.requeue_delayed_entity(se);
@@ -51,8 +57,11 @@ impl Sched {
                 self.inherit_slice(cfs_rq, se, slice);
             } else {
                 if slice != 0 {
-                    self.ses[se].slice = slice;
+                    self.ses[se].slice = self.profile.group_slice(self.ses[se].depth, slice);
                     self.ses[se].custom_slice = true;
+                }
+                if credit {
+                    self.credit_empty_cfs_rq(se);
                 }
                 self.enqueue_entity_eevdf(cfs_rq, se, flags);
                 flags = ENQUEUE_WAKEUP;

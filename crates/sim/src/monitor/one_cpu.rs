@@ -28,7 +28,7 @@ fn fault(sched: &Sched, task: TaskId) -> Option<String> {
         return Some("between two queues after an event".to_string());
     }
     let entity = &sched.ses[t.se];
-    let cfs_rq = sched.groups[t.group].cfs_rq[t.cpu.idx()];
+    let cfs_rq = sched.groups[sched.sched_group(task)].cfs_rq[t.cpu.idx()];
     if entity.cfs_rq != cfs_rq {
         return Some(format!(
             "its queue is {:?}, its group's on cpu {} is {cfs_rq:?}",

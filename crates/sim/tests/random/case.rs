@@ -4,7 +4,8 @@ use crate::change::Change;
 use crate::draw::Draw;
 use crate::workload::{Contents, workload};
 use fairwind_machine::{Costs, Machine};
-use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release};
+use fairwind_sched::features::{FeatureInfo, Origin};
+use fairwind_sched::{BwInterleave, FEATURES, KernelProfile, Preempt, Release};
 use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_trace::{Header, create};
 use fairwind_workload::parse;
@@ -25,6 +26,8 @@ pub(crate) enum Theme {
     Large,
     /// Default features and costs over a longer time.
     Long,
+    /// Published changes and build options.
+    Changes,
 }
 
 /// A case.
@@ -57,10 +60,44 @@ fn machine(draw: &mut Draw, theme: Theme) -> String {
     ];
     match theme {
         Theme::Large => draw.of(&large),
+        Theme::Changes if draw.chance(30) => draw.of(&large),
         _ if draw.chance(10) => draw.of(&large),
         _ => draw.of(&small),
     }
     .to_string()
+}
+
+/// Switches what a kernel does not have by itself.
+fn changes(draw: &mut Draw, profile: &mut KernelProfile) {
+    for info in FEATURES.iter().filter(|info| info.origin == Origin::Change) {
+        let chance = if info.default_in(profile.release) == Some(true) {
+            5
+        } else {
+            40
+        };
+        if draw.chance(chance) {
+            profile
+                .features
+                .set(info.feature, !profile.features.has(info.feature));
+        }
+    }
+    profile.bw_interleave = draw.of(&BwInterleave::ALL);
+    if draw.chance(30) {
+        profile.bw_period_jitter_pct = draw.range(1, 50) as u32;
+    }
+    for name in [
+        "base_slice_ns",
+        "min_granularity_ns",
+        "wakeup_granularity_ns",
+    ] {
+        if draw.chance(20) {
+            let depth = draw.range(0, 2);
+            // Not above the defaults, by which the monitors' bounds are reckoned.
+            let value = draw.spread(100_000, 700_000) as i64;
+            // Tunables of the other release are refused.
+            let _ = profile.set_tunable(&format!("{name}@{depth}"), value);
+        }
+    }
 }
 
 fn profile(draw: &mut Draw, theme: Theme, nr_cpus: usize) -> KernelProfile {
@@ -71,11 +108,15 @@ fn profile(draw: &mut Draw, theme: Theme, nr_cpus: usize) -> KernelProfile {
     if theme == Theme::Long {
         return profile;
     }
+    if theme == Theme::Changes {
+        changes(draw, &mut profile);
+        return profile;
+    }
     if draw.chance(50) {
-        for info in FEATURES
-            .iter()
-            .filter(|info| info.default_in(release).is_some())
-        {
+        let own = |info: &&FeatureInfo| {
+            info.origin == Origin::Kernel && info.default_in(release).is_some()
+        };
+        for info in FEATURES.iter().filter(own) {
             if draw.chance(15) {
                 profile
                     .features
@@ -123,7 +164,7 @@ impl Case {
                 Theme::Long if draw.chance(50) => 0,
                 _ => 4,
             },
-            limits: theme == Theme::Limits || draw.chance(30),
+            limits: matches!(theme, Theme::Limits | Theme::Changes) || draw.chance(30),
             rt: draw.chance(50),
             locks: draw.chance(60),
         };

@@ -27,15 +27,31 @@ pub(super) fn section(results: &Results) -> String {
         lines.push(("energy", joules));
     }
     let placed = format!(
-        "{} wakeups of fair tasks: {} on the previous CPU, {} on the waker's (they may be the same)",
-        search.wakeups, search.prev_cpu, search.this_cpu
+        "{} wakeups of fair tasks: {} stayed on the previous CPU, {} migrated; {} on the waker's CPU",
+        search.wakeups, search.prev_cpu, search.migrated, search.this_cpu
     );
     lines.push(("placed", placed));
     let searched = format!(
-        "{} found idle at once, {} LLC scans ({} CPUs looked at, {} scans found one), {} forks",
-        search.fast_hits, search.scans, search.scanned, search.scan_hits, search.slow_path
+        "{} found idle at once, {} LLC scans, {} CPUs looked at, {} scans found one ({} an idle core), {} forks",
+        search.fast_hits,
+        search.scans,
+        search.scanned,
+        search.scan_hits,
+        search.scan_cores,
+        search.slow_path
     );
     lines.push(("searches", searched));
+    if search.cache_hot > 0 {
+        let left = format!("{} idle CPUs left to tasks asleep there", search.cache_hot);
+        lines.push(("cache hot", left));
+    }
+    if search.empty_cfs_rq > 0 {
+        let steered = format!(
+            "{} wakeups to a CPU where their group had no task",
+            search.empty_cfs_rq
+        );
+        lines.push(("steered", steered));
+    }
     let mut text = String::new();
     for (name, value) in lines {
         _ = writeln!(text, "{name:<10}  {value}");

@@ -81,6 +81,42 @@ fn cache_hot_tasks_stay_until_balancing_has_failed_twice() {
     }
 }
 
+/// On CPU 0: a runs; b ran 0.3 ms ago; c woke last, after a long sleep. The list begins with c, so that b is tried first,
+/// and where balancing has failed often enough b goes, hot as it is. With LB_COLD_FIRST c goes; and where all are hot, b
+/// again.
+#[test]
+fn of_hot_and_cold_tasks_the_cold_one_goes_first() {
+    for release in Release::ALL {
+        let moved = |cold_first: bool, all_hot: bool| {
+            let mut d = Driver::new(release, 1, 2, 1);
+            d.ticking = d.mask(&[]);
+            let features = &mut d.sched.profile.features;
+            features.set(crate::features::Feature::LB_COLD_FIRST, cold_first);
+            let [a, b, c] = [d.hog(&[0, 1]), d.hog(&[0, 1]), d.hog(&[0, 1])];
+            d.now += 100_000_000;
+            let now = d.now;
+            (d.sched.rqs[cpu(0)].clock, d.sched.rqs[cpu(0)].clock_task) = (now, now);
+            for (task, ago) in [(a, 0), (b, 300_000), (c, 50_000_000)] {
+                let ago = if all_hot { 300_000 } else { ago };
+                let se = d.sched.tasks[task].se;
+                d.sched.ses[se].exec_start = now - ago;
+            }
+            assert_eq!(d.sched.rqs[cpu(0)].curr, a);
+            assert_eq!(d.sched.rqs[cpu(0)].cfs_tasks_first, c, "b is behind it");
+            let sd = d.domains(1)[0];
+            d.sched.domains.sd[sd].nr_balance_failed = 2;
+            d.sched.rqs[cpu(1)].idle_balance = true;
+            d.sched.sched_balance_softirq(cpu(1), now);
+            assert_eq!(d.nr_running(), [2, 1], "{release:?}");
+            let first = d.sched.rqs[cpu(1)].cfs_tasks_first;
+            if first == b { "b" } else { "c" }
+        };
+        assert_eq!(moved(false, false), "b", "{release:?}");
+        assert_eq!(moved(true, false), "c", "{release:?}");
+        assert_eq!(moved(true, true), "b", "{release:?}");
+    }
+}
+
 /// Five tasks on CPU 0; CPU 1 goes idle. Half the difference would be two, but a newly idle CPU
 /// takes one at a time.
 #[test]
