@@ -30,6 +30,13 @@ pub(crate) struct Record {
     pub(crate) what: What,
 }
 
+impl Record {
+    /// Was it written in a hardware interrupt?
+    pub(crate) fn hardirq(&self) -> bool {
+        self.irq && !self.softirq
+    }
+}
+
 /// A task as `sched_switch` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Party {

@@ -50,7 +50,7 @@ fn one_cpu_of_6_1() {
         "fair-1cpu-6.1",
         &[
             (Measure::State, 2820, 2818),
-            (Measure::Pick, 1634, 1632),
+            (Measure::Pick, 1634, 1634),
             (Measure::Preemption, 1665, 1665),
         ],
     );

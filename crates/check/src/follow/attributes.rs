@@ -41,6 +41,7 @@ impl Follower<'_> {
         let set_next = std::mem::take(&mut self.cpu(r.cpu).set_next);
         if self.cpu(r.cpu).requeued_by_attach {
             self.cpu(r.cpu).requeued_by_attach = false;
+            self.cpu(r.cpu).put_prev.clear();
             let task = self.task(pid, "", r.cpu, r.ts);
             self.compare_probes(r, task, set_next, "attach");
         }
@@ -52,20 +53,19 @@ impl Follower<'_> {
         if r.irq || self.cpu(r.cpu).waking.is_some() {
             return;
         }
-        let records = self.records;
-        let told = records[self.at + 1..]
-            .iter()
-            .enumerate()
-            .filter(|(_, next)| next.cpu == r.cpu)
-            .take_while(|(_, next)| !matches!(next.what, What::Switch { .. }))
-            .find_map(|(at, next)| match &next.what {
-                What::Attach { pid: moved, path } if *moved == pid => Some((at, path)),
-                _ => None,
-            });
-        let Some((at, path)) = told else {
-            return;
+        let mut at = self.at;
+        let path = loop {
+            let Some(next) = self.next_on_cpu[at] else {
+                return;
+            };
+            at = next;
+            match &self.records[at].what {
+                What::Attach { pid: moved, path } if *moved == pid => break path,
+                What::Switch { .. } => return,
+                _ => {}
+            }
         };
-        if self.charge_of_attach(self.at + 1 + at, pid) == Some(self.at) {
+        if self.charge_of_attach(at, pid) == Some(self.at) {
             let clock = self.cpu(r.cpu).pending_clock;
             self.drop_clock(r);
             self.cpu(r.cpu).pending_clock = clock;

@@ -53,11 +53,11 @@ impl Follower<'_> {
             self.attach_charged(r, pid);
         }
         let charged = self.cpu(r.cpu).pending_clock == Some(clock);
-        if charged && self.is_call_of_its_own(pid) {
+        if charged && self.futile_pick(r, pid, clock) {
             self.cpu(r.cpu).pending_clock = None;
-            if !self.futile_pick(r, pid, clock) {
-                self.charge(r, clock);
-            }
+        } else if charged && self.is_call_of_its_own(pid) {
+            self.cpu(r.cpu).pending_clock = None;
+            self.charge(r, clock);
         }
     }
 

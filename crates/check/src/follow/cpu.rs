@@ -1,6 +1,5 @@
 //! What a CPU has recorded of a call that is not over yet.
 
-use super::limits::InInterrupt;
 use super::ticks::Charged;
 use crate::record::EntityProbe;
 use fairwind_sched::TaskId;
@@ -44,8 +43,8 @@ pub(super) struct CpuContext {
     pub(super) balance_known: bool,
     /// Its running task has gone to another group, and the record of that is still to come.
     pub(super) requeued_by_attach: bool,
-    /// What its timer interrupt is still to run.
-    pub(super) timers: InInterrupt,
+    /// It is in a timer interrupt, whose last record was at this time.
+    pub(super) in_timers: Option<u64>,
     pub(super) set_next: Vec<EntityProbe>,
     pub(super) put_prev: Vec<EntityProbe>,
     /// Entities placed, with their weight.

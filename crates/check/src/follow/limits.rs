@@ -27,15 +27,6 @@ enum Kind {
 
 type Timer = (GroupId, Kind);
 
-/// The timers that an interrupt is still to run.
-#[derive(Clone, Debug, Default)]
-pub(super) struct InInterrupt {
-    /// The next one last.
-    due: Vec<Timer>,
-    /// So many of them run after the tick, which is still to come.
-    after_tick: usize,
-}
-
 /// A timer that is armed.
 #[derive(Clone, Copy, Debug)]
 struct Armed {
@@ -120,100 +111,106 @@ impl Follower<'_> {
         }
     }
 
-    /// A timer interrupt begins. What has expired on this CPU runs in the order in which it expired, the
-    /// tick among it.
+    /// A timer interrupt begins.
     pub(super) fn timers_expire(&mut self, r: &Record) {
-        let due = |(&timer, armed): (&Timer, &Armed)| {
-            let here = armed.cpu == r.cpu && armed.expires <= r.ts;
-            here.then_some((armed.expires, timer))
-        };
-        let mut due: Vec<(u64, Timer)> = self.limits.armed.iter().filter_map(due).collect();
-        due.sort_unstable();
-        let tick = if self.interrupt_charges(r.cpu) {
-            self.limits.ticks.expires(r.cpu, r.ts)
-        } else {
-            r.ts
-        };
-        let before = due.partition_point(|&(expires, _)| expires <= tick);
-        self.limits.ticks.served(r.cpu, r.ts);
-        self.cpu(r.cpu).timers = InInterrupt {
-            due: due.iter().rev().map(|&(_, timer)| timer).collect(),
-            after_tick: due.len() - before,
-        };
-        self.run_timers(r, false);
+        self.cpu(r.cpu).in_timers = Some(r.ts);
+        self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
     }
 
-    /// Does the interrupt that begins charge the running task?
-    fn interrupt_charges(&self, cpu: u32) -> bool {
-        let Some(pid) = self.pid(self.sched.rqs[CpuId(cpu)].curr) else {
-            return false;
+    /// Before a record of a CPU: its timer interrupt goes on, perhaps with what has expired meanwhile, or
+    /// it is over, and has run all that had expired.
+    pub(super) fn timers_go_on(&mut self, r: &Record) {
+        let Some(since) = self.cpu(r.cpu).in_timers else {
+            return;
         };
-        let mut at = self.at;
+        if r.hardirq() && r.what != What::Timer {
+            self.cpu(r.cpu).in_timers = Some(r.ts);
+            let charges = self.is_charged_by(r.cpu, r) || self.interrupt_charges(r.cpu, self.at);
+            self.run_timers(r.cpu, r.ts, charges);
+        } else {
+            self.cpu(r.cpu).in_timers = None;
+            while let Some((_, timer)) = self.due(r.cpu, since) {
+                self.run_timer(r.cpu, since, timer);
+            }
+        }
+    }
+
+    /// Runs what has expired on a CPU in the order in which it expired: not before the tick, if that is
+    /// first and still to come, nor before a queue of this CPU is back that an earlier one gave runtime to.
+    fn run_timers(&mut self, cpu: u32, now: u64, tick: bool) {
+        while let Some((expires, timer)) = self.due(cpu, now) {
+            let tick_first = tick && self.limits.ticks.expires(cpu, now) < expires;
+            let returning =
+                self.limits.placements && !self.sched.rqs[CpuId(cpu)].cfsb_csd.is_empty();
+            if tick_first || returning {
+                return;
+            }
+            self.run_timer(cpu, now, timer);
+        }
+    }
+
+    /// The timer of a CPU that has expired first.
+    fn due(&self, cpu: u32, now: u64) -> Option<(u64, Timer)> {
+        let due = |(&timer, armed): (&Timer, &Armed)| {
+            (armed.cpu == cpu && armed.expires <= now).then_some((armed.expires, timer))
+        };
+        self.limits.armed.iter().filter_map(due).min()
+    }
+
+    fn run_timer(&mut self, cpu: u32, now: u64, timer: Timer) {
+        self.limits.armed.remove(&timer);
+        match timer {
+            (group, Kind::Period) => self.sched.follow_period_timer(group, now),
+            (group, Kind::Slack) => self.sched.follow_slack_timer(group, now),
+        }
+        self.take_effects(cpu);
+    }
+
+    /// Is this record a charge of a CPU's running task in an interrupt?
+    fn is_charged_by(&self, cpu: u32, r: &Record) -> bool {
+        let curr = self.pid(self.sched.rqs[CpuId(cpu)].curr);
+        matches!(r.what, What::Runtime { pid, .. } if r.hardirq() && Some(pid) == curr)
+    }
+
+    /// Does the interrupt go on after a record with a charge of the running task?
+    fn interrupt_charges(&self, cpu: u32, mut at: usize) -> bool {
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
             let r = &self.records[at];
-            match r.what {
-                What::Runtime { pid: charged, .. } if charged == pid && r.irq => return true,
-                What::Timer => return false,
-                _ if !r.irq => return false,
-                _ => {}
+            if !r.hardirq() || r.what == What::Timer {
+                return false;
+            }
+            if self.is_charged_by(cpu, r) {
+                return true;
             }
         }
         false
     }
 
-    /// Runs the timers of an interrupt that are next: not before the tick if that is first, nor before a
-    /// queue of this CPU is back that an earlier one gave runtime to; but all of them once it is over.
-    pub(super) fn run_timers(&mut self, r: &Record, all: bool) {
-        loop {
-            let timers = &self.cpus[r.cpu as usize].timers;
-            let tick_first = timers.due.len() <= timers.after_tick;
-            let returning =
-                self.limits.placements && !self.sched.rqs[CpuId(r.cpu)].cfsb_csd.is_empty();
-            if !all && (tick_first || returning) {
-                return;
-            }
-            let Some(timer) = self.cpu(r.cpu).timers.due.pop() else {
-                return;
-            };
-            self.limits.armed.remove(&timer);
-            match timer {
-                (group, Kind::Period) => self.sched.follow_period_timer(group, r.ts),
-                (group, Kind::Slack) => self.sched.follow_slack_timer(group, r.ts),
-            }
-            self.take_effects(r.cpu);
-        }
-    }
-
     /// The tick of an interrupt has run.
     pub(super) fn tick_is_over(&mut self, r: &Record) {
-        self.cpu(r.cpu).timers.after_tick = 0;
-        self.run_timers(r, false);
+        self.limits.ticks.served(r.cpu, r.ts);
+        self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
     }
 
-    /// Before a record of a CPU: its timer interrupt may be over.
-    pub(super) fn end_timers(&mut self, r: &Record) {
-        if !r.irq || r.what == What::Timer {
-            self.run_timers(r, true);
-        }
-    }
-
-    /// schedule() charges a runnable task twice if it throttled the last fair tasks and then looked for
-    /// others to pull, which took time: this is the first charge.
+    /// schedule() away from a runnable task throttled the last fair tasks, if it then looked for others to
+    /// pull: it moved some here, or, since looking took time, it charged the task once more. This is the
+    /// first charge.
     pub(super) fn futile_pick(&mut self, r: &Record, pid: i32, clock: u64) -> bool {
-        let mut charged = false;
-        let mut at = self.at;
         if r.irq {
             return false;
         }
+        let mut looked = false;
+        let mut at = self.at;
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
             match &self.records[at].what {
-                What::Runtime { pid: again, .. } if *again == pid => charged = true,
+                What::Runtime { pid: again, .. } if *again == pid => looked = true,
+                What::Migrate { dest, .. } if *dest == r.cpu => looked = true,
                 What::Switch {
                     prev, prev_state, ..
-                } if charged && prev.pid == pid && *prev_state == PrevState::Runnable => break,
-                What::Runtime { .. } | What::PutPrev(_) => {}
+                } if looked && prev.pid == pid && *prev_state == PrevState::Runnable => break,
+                inside if inside.is_inside() => {}
                 _ => return false,
             }
         }
@@ -224,17 +221,6 @@ impl Follower<'_> {
             self.take_effects(r.cpu);
         }
         futile
-    }
-
-    /// Is this record of a CPU inside its timer interrupt?
-    pub(super) fn in_timer_interrupt(&self) -> bool {
-        let cpu = self.records[self.at].cpu;
-        self.records[..self.at]
-            .iter()
-            .rev()
-            .filter(|r| r.cpu == cpu)
-            .take_while(|r| r.irq || r.what == What::Timer)
-            .any(|r| r.what == What::Timer)
     }
 
     /// Before a record of a CPU: queues whose return no probe will show are back by now.
@@ -282,7 +268,9 @@ impl Follower<'_> {
         let told = self.cpu(r.cpu).pending_clock.take();
         let clock = told.unwrap_or_else(|| self.clock_at(cpu, r.ts));
         self.unthrottle(r, cfs_rq, clock);
-        self.run_timers(r, false);
+        if self.cpu(r.cpu).in_timers.is_some() {
+            self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
+        }
     }
 
     /// The kernel runs a task: no queue above it is throttled.
@@ -330,6 +318,14 @@ impl Follower<'_> {
     }
 
     fn unthrottle(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
+        let group = self.sched.cfs_rqs[cfs_rq].tg;
+        let period = (group, Kind::Period);
+        if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0
+            && let Some(late) = self.limits.armed.get(&period).copied()
+            && late.expires <= r.ts
+        {
+            self.run_timer(late.cpu, r.ts, period);
+        }
         if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0 {
             self.judge.mended("queues with runtime that were throttled");
             self.sched.follow_grant(cfs_rq);

@@ -141,7 +141,7 @@ impl Follower<'_> {
         self.end_charge(r);
         self.end_placements(r);
         self.end_calls(r);
-        self.end_timers(r);
+        self.timers_go_on(r);
         self.unthrottle_unseen(r);
         match &r.what {
             What::Runtime {

@@ -88,7 +88,7 @@ impl Follower<'_> {
         let curr = rq.curr;
         let asked =
             !rq.need_resched && !r.need_resched && rq.nr_running > 1 && self.sched.is_fair(curr);
-        let hardirq = r.irq && !r.softirq && self.in_timer_interrupt();
+        let hardirq = r.hardirq() && self.cpu(r.cpu).in_timers.is_some();
         let exits = !r.irq && self.exiting.remove(&curr);
         let kind = if hardirq { "tick" } else { "charge" };
         let charged = Charged {
