@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(TARGET)/test-tools
 
-.PHONY: all demo test test-tools fuzz lint help
+.PHONY: all demo test test-tools fuzz fidelity lint help
 
 all: ## Build the command: target/release/fairwind
 	$(CARGO) build --release --package fairwind
@@ -23,6 +23,9 @@ test: test-tools ## Install what the tests need, and run all tests
 
 fuzz: ## Damage recordings at random and check them, for SECONDS=60
 	FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(CARGO) test --package fairwind-check --test fuzz -- --nocapture
+
+fidelity: ## Write the agreement table of docs/fidelity.md anew
+	WRITE_FIDELITY=1 $(CARGO) test --quiet --package fairwind-check --test fidelity_page
 
 lint: ## Clippy without warnings, and the format
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
