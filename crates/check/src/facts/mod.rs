@@ -12,6 +12,7 @@ pub use debug::{QueueFacts, TaskFacts};
 
 use crate::error::Error;
 use crate::gaps::{self, Gap};
+use fairwind_sched::features::Origin;
 use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release, Topology, TunableError};
 use fairwind_trace::TraceInfo;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,7 +172,7 @@ impl Facts {
         let release = self.profile.release;
         let there = FEATURES
             .iter()
-            .filter(|info| info.default_in(release).is_some());
+            .filter(|info| info.origin == Origin::Kernel && info.default_in(release).is_some());
         let missing = there.filter(|info| !told.contains(info.name)).count();
         if told.is_empty() {
             self.gaps.push(gaps::FEATURES);
