@@ -61,11 +61,11 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 2061, 1917),
-            (Measure::Pick, 1159, 1147),
+            (Measure::State, 2061, 1990),
+            (Measure::Pick, 1163, 1157),
             (Measure::Preemption, 1146, 1146),
-            (Measure::Placement, 135, 123),
-            (Measure::Balance, 86, 42),
+            (Measure::Placement, 135, 127),
+            (Measure::Balance, 68, 65),
         ],
     );
 }
@@ -75,10 +75,11 @@ fn mix_on_smt_of_6_12() {
     expect(
         "mix-smt-6.12",
         &[
-            (Measure::State, 1666, 1599),
-            (Measure::Pick, 694, 691),
+            (Measure::State, 1666, 1608),
+            (Measure::Pick, 695, 693),
             (Measure::Preemption, 474, 472),
-            (Measure::Placement, 94, 90),
+            (Measure::Placement, 308, 288),
+            (Measure::Balance, 39, 32),
         ],
     );
 }
@@ -88,10 +89,11 @@ fn mix_on_smt_of_6_1() {
     expect(
         "mix-smt-6.1",
         &[
-            (Measure::State, 2203, 2086),
-            (Measure::Pick, 998, 993),
+            (Measure::State, 2204, 2089),
+            (Measure::Pick, 1000, 997),
             (Measure::Preemption, 1022, 1018),
-            (Measure::Placement, 190, 187),
+            (Measure::Placement, 607, 590),
+            (Measure::Balance, 55, 51),
         ],
     );
 }

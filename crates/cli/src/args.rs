@@ -38,6 +38,7 @@ Examples:
   fairwind run app.json --machine 2x32x2 --kernel 6.1
   fairwind run app.json --feature NO_RUN_TO_PARITY --set base_slice_ns=3ms
   fairwind run app.json --trace app.pftrace        and every event, for ui.perfetto.dev
+  fairwind run hackbench:groups=4 --machine 2x32x2 a benchmark program, and what it prints
   fairwind machine show spr-2x60                   a machine as a drawing
   fairwind kernel 6.12                             its features and tunables
 
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// List machines, or show one
     Machine(MachineArgs),
+    /// List models of benchmark programs, or show the parameters of one
+    Program(ProgramArgs),
     /// Show a kernel's features and tunables
     Kernel(KernelArgs),
     /// Print a script that completes commands in a shell
@@ -79,7 +82,10 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(after_help = "'fairwind run --help' tells more.", after_long_help = RUN_HELP)]
 pub(crate) struct RunArgs {
-    /// rt-app JSON files that together make the workload; - is standard input
+    /// rt-app JSON files or programs that together make the workload; - is standard input
+    ///
+    /// A program is one of 'fairwind program list', with parameters: hackbench:groups=4,ipc=pipe. Beside
+    /// programs the tasks of files run in the background: the run is over when the programs are.
     ///
     /// Tasks follow one another in the order of the files; of a global setting that several files
     /// make, the last one counts. Keys beyond rt-app's ("cgroups", "working_set") are described in
@@ -301,6 +307,31 @@ pub(crate) struct MachineShowArgs {
     /// Also list cache sizes and costs, each with its source
     #[arg(short, long)]
     pub(crate) numbers: bool,
+}
+
+/// List models of benchmark programs, or show the parameters of one.
+#[derive(Args, Debug)]
+pub(crate) struct ProgramArgs {
+    /// What about programs.
+    #[command(subcommand)]
+    pub(crate) command: ProgramCommand,
+}
+
+/// What about programs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ProgramCommand {
+    /// List the programs that can be run
+    List,
+    /// Show a program's parameters and metrics
+    Show(ProgramShowArgs),
+}
+
+/// `fairwind program show`.
+#[derive(Args, Debug)]
+pub(crate) struct ProgramShowArgs {
+    /// A program, such as hackbench
+    #[arg(value_name = "PROGRAM", value_hint = ValueHint::Other)]
+    pub(crate) program: String,
 }
 
 /// Show a kernel's features and tunables, by the kernel's names, with their defaults.

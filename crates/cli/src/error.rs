@@ -71,6 +71,12 @@ impl From<fairwind_workload::Error> for Error {
     }
 }
 
+impl From<fairwind_workload::programs::SpecError> for Error {
+    fn from(error: fairwind_workload::programs::SpecError) -> Self {
+        Error::input(&error).hint(error.hint())
+    }
+}
+
 impl From<fairwind_sim::SetupError> for Error {
     fn from(error: fairwind_sim::SetupError) -> Self {
         Error::input(error)

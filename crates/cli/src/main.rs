@@ -14,6 +14,7 @@ mod kernel;
 mod machine;
 mod output;
 mod profile;
+mod program;
 mod run;
 mod suggest;
 mod text_table;
@@ -35,6 +36,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Machine(args) => machine::machine(&args.command),
+        Command::Program(args) => program::program(&args.command),
         Command::Kernel(args) => kernel::kernel(&args),
         Command::Completions(args) => generate::completions(args.shell),
         Command::Man(args) => generate::man(args.dir.as_deref()),

@@ -45,11 +45,40 @@ pub struct KernelCosts {
     pub vm_exit_ns: u64,
 }
 
+/// CPU time of system calls that programs make, beyond [`KernelCosts::syscall_ns`], copying and waking.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CallCosts {
+    /// Copying a KiB between a program and the kernel.
+    pub copy_kib_ns: u64,
+    /// A read or write of a pipe, beyond `syscall_ns`, copying and waking.
+    pub pipe_ns: u64,
+    /// Sending to or receiving from a Unix stream socket, likewise.
+    pub unix_ns: u64,
+    /// Sending on a TCP connection over loopback, with the softirq that receives it, likewise.
+    pub tcp_send_ns: u64,
+    /// Receiving on a TCP connection, likewise.
+    pub tcp_receive_ns: u64,
+    /// A poll of one file, likewise.
+    pub poll_ns: u64,
+    /// `fork`, on the parent.
+    pub fork_ns: u64,
+    /// Making a thread, on its creator.
+    pub clone_ns: u64,
+    /// `exec`, with the new image's first page faults.
+    pub exec_ns: u64,
+    /// What a new process pays for its first page faults and at its end.
+    pub exit_process_ns: u64,
+    /// The end of a thread.
+    pub exit_thread_ns: u64,
+}
+
 /// All costs of a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Costs {
     /// CPU time of the kernel's own steps.
     pub kernel: KernelCosts,
+    /// CPU time of programs' system calls.
+    pub calls: CallCosts,
     /// Looking at another CPU's run queue, per CPU looked at: the transfer of its line.
     pub search_ns: ByDistance,
     /// From sending an IPI to the first instruction of its handler on an awake CPU; a CPU that is
@@ -77,6 +106,7 @@ impl Costs {
     pub fn none() -> Costs {
         Costs {
             kernel: KernelCosts::default(),
+            calls: CallCosts::default(),
             search_ns: ByDistance::default(),
             ipi_ns: ByDistance::default(),
             lock_handover_ns: ByDistance::default(),

@@ -30,7 +30,7 @@ mod sysfs;
 mod toml_file;
 
 pub use caches::{Caches, Footprint, RefillCosts, WorkingSet};
-pub use costs::{Costs, KernelCosts};
+pub use costs::{CallCosts, Costs, KernelCosts};
 pub use distance::{ByDistance, Distance, REMOTE_CLASSES};
 pub use draw::draw;
 pub use error::Error;

@@ -1,6 +1,6 @@
 //! The numbers of a machine as rows of a table: name, value, unit, source.
 
-use crate::costs::KernelCosts;
+use crate::costs::{CallCosts, KernelCosts};
 use crate::distance::ByDistance;
 use crate::machine::Machine;
 
@@ -26,6 +26,7 @@ impl Machine {
         };
         rows.caches();
         rows.kernel(&self.costs.kernel);
+        rows.calls(&self.costs.calls);
         rows.by_distance("distance.search_ns", &self.costs.search_ns);
         rows.by_distance("distance.ipi_ns", &self.costs.ipi_ns);
         rows.by_distance("distance.lock_handover_ns", &self.costs.lock_handover_ns);
@@ -90,6 +91,24 @@ impl Rows<'_> {
             ("kernel.group_level_ns", kernel.group_level_ns),
             ("kernel.atomic_ns", kernel.atomic_ns),
             ("kernel.vm_exit_ns", kernel.vm_exit_ns),
+        ] {
+            self.push(name, ns, "ns");
+        }
+    }
+
+    fn calls(&mut self, calls: &CallCosts) {
+        for (name, ns) in [
+            ("calls.copy_kib_ns", calls.copy_kib_ns),
+            ("calls.pipe_ns", calls.pipe_ns),
+            ("calls.unix_ns", calls.unix_ns),
+            ("calls.tcp_send_ns", calls.tcp_send_ns),
+            ("calls.tcp_receive_ns", calls.tcp_receive_ns),
+            ("calls.poll_ns", calls.poll_ns),
+            ("calls.fork_ns", calls.fork_ns),
+            ("calls.clone_ns", calls.clone_ns),
+            ("calls.exec_ns", calls.exec_ns),
+            ("calls.exit_process_ns", calls.exit_process_ns),
+            ("calls.exit_thread_ns", calls.exit_thread_ns),
         ] {
             self.push(name, ns, "ns");
         }

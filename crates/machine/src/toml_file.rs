@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use crate::caches::{Caches, RefillCosts};
-use crate::costs::{Costs, KernelCosts};
+use crate::costs::{CallCosts, Costs, KernelCosts};
 use crate::distance::{ByDistance, REMOTE_CLASSES};
 use crate::error::{Error, line_column};
 use crate::idle::{IdleState, IdleStates};
@@ -79,8 +79,10 @@ impl Reader<'_> {
             ));
         }
         let kernel = self.kernel(parsed.kernel);
+        let calls = self.calls(parsed.calls);
         let costs = Costs {
             kernel,
+            calls,
             search_ns: self.by_distance("distance.search_ns", parsed.distance.search_ns)?,
             ipi_ns: self.by_distance("distance.ipi_ns", parsed.distance.ipi_ns)?,
             lock_handover_ns: self.by_distance(
@@ -132,6 +134,22 @@ impl Reader<'_> {
             group_level_ns: self.fact("kernel.group_level_ns", kernel.group_level_ns),
             atomic_ns: self.fact("kernel.atomic_ns", kernel.atomic_ns),
             vm_exit_ns: self.fact("kernel.vm_exit_ns", kernel.vm_exit_ns),
+        }
+    }
+
+    fn calls(&mut self, calls: schema::Calls) -> CallCosts {
+        CallCosts {
+            copy_kib_ns: self.fact("calls.copy_kib_ns", calls.copy_kib_ns),
+            pipe_ns: self.fact("calls.pipe_ns", calls.pipe_ns),
+            unix_ns: self.fact("calls.unix_ns", calls.unix_ns),
+            tcp_send_ns: self.fact("calls.tcp_send_ns", calls.tcp_send_ns),
+            tcp_receive_ns: self.fact("calls.tcp_receive_ns", calls.tcp_receive_ns),
+            poll_ns: self.fact("calls.poll_ns", calls.poll_ns),
+            fork_ns: self.fact("calls.fork_ns", calls.fork_ns),
+            clone_ns: self.fact("calls.clone_ns", calls.clone_ns),
+            exec_ns: self.fact("calls.exec_ns", calls.exec_ns),
+            exit_process_ns: self.fact("calls.exit_process_ns", calls.exit_process_ns),
+            exit_thread_ns: self.fact("calls.exit_thread_ns", calls.exit_thread_ns),
         }
     }
 

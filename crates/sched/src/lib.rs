@@ -47,7 +47,6 @@ mod eevdf;
 mod empty_cfs_rq;
 mod fair;
 mod fair_class;
-mod flat;
 mod fork;
 mod hotplug;
 mod idle_scan;

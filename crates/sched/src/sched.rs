@@ -48,6 +48,8 @@ pub struct Sched {
     /// Jiffies at time 0, as a kernel has them after boot.
     pub jiffies_base: u64,
     tick_nsec: Nanos,
+    /// What `jiffies` counts; too long to count anything where jiffies are told.
+    jiffy_nsec: Nanos,
     /// Run queues, `[nr_cpus]`.
     pub rqs: Table<CpuId, Rq>,
     /// Tasks.
@@ -71,7 +73,8 @@ pub struct Sched {
     pub(crate) rd_overloaded: bool,
     /// Groups and balancing of idle CPUs.
     pub(crate) nohz: Nohz,
-    /// A CPU that runs out of fair tasks tries to pull some (on, but for a caller that balances by itself).
+    /// A CPU that runs out of fair tasks tries to pull some; off for a caller that does so itself, and then all but the
+    /// pulling is done.
     pub newidle_balancing: bool,
     /// What wakeup placement looked at.
     pub search: SearchStats,
@@ -99,6 +102,7 @@ impl Sched {
             balance_rules: crate::balance::rules(profile.release),
             rt_rules: crate::rt::rules(profile.release),
             tick_nsec: profile.tick_nsec(),
+            jiffy_nsec: profile.tick_nsec(),
             domains,
             now: 0,
             jiffies: 0,
@@ -136,7 +140,6 @@ impl Sched {
             shares: crate::entity::NICE_0_LOAD,
             idle: false,
             load_avg: 0,
-            flat_below: 0,
             bandwidth: CfsBandwidth {
                 quota: RUNTIME_INF,
                 ..CfsBandwidth::unlimited(0)
@@ -213,7 +216,6 @@ impl Sched {
                 nohz_flags: 0,
                 active_balance: ActiveBalance::default(),
                 idle_exit_latency: None,
-                flat_stale: false,
                 cache_hot_timeout: 0,
                 stats: RqStats::default(),
             });
@@ -282,7 +284,14 @@ impl Sched {
     #[inline]
     pub fn set_time(&mut self, now: Nanos) {
         self.now = now;
-        self.jiffies = self.jiffies_base + now / self.tick_nsec;
+        self.jiffies = self.jiffies_base + now / self.jiffy_nsec;
+    }
+
+    /// Tells the jiffies from now on, which then no longer follow from the time.
+    pub(crate) fn tell_jiffies(&mut self, jiffies: u64) {
+        self.jiffy_nsec = Nanos::MAX;
+        self.jiffies_base = jiffies;
+        self.jiffies = jiffies;
     }
 
     /// Length of a tick.

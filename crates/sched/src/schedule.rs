@@ -181,7 +181,7 @@ impl Sched {
             } else {
                 self.cfs_rqs[cfs].nr_queued != 0
             };
-            if !runnable && self.newidle_balancing {
+            if !runnable {
                 self.sched_balance_newidle(cpu);
             }
         }

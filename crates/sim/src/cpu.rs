@@ -35,6 +35,8 @@ pub(crate) struct Cpu {
     pub(crate) generation: u32,
     pub(crate) hrtick_generation: u32,
     pub(crate) rt_timer_generation: u32,
+    /// The address space it has loaded; idle tasks and stoppers keep it.
+    pub(crate) active_mm: u32,
     /// Kernel time to be paid by whoever runs next.
     pub(crate) debt: Nanos,
     /// An interrupt is on its way.
@@ -69,6 +71,7 @@ impl Cpu {
             generation: 0,
             hrtick_generation: 0,
             rt_timer_generation: 0,
+            active_mm: 0,
             debt: 0,
             ipi_pending: false,
             kick_ilb: false,

@@ -54,6 +54,10 @@ impl Simulation {
             let run = &mut self.tasks[curr.idx()];
             run.kernel_left += debt;
             let need_resched = self.sched.rqs[cpu].need_resched;
+            if !need_resched {
+                // The next call begins when the task is back in user space and may stay there.
+                run.kernel_left += std::mem::take(&mut run.call_left);
+            }
             if run.kernel_left > 0 && !(need_resched && self.kernel_preemptible) {
                 let left = run.kernel_left;
                 self.plan(cpu, Segment::Kernel, left);

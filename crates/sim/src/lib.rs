@@ -12,6 +12,7 @@
 //! Not here. Scheduling decisions (see `sched`), what things cost (see `machine`), what tasks do (see `workload`).
 
 mod attrs;
+mod calls;
 mod change;
 mod cpu;
 mod event;

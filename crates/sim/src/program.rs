@@ -30,6 +30,22 @@ impl Simulation {
                 working_set,
                 ..
             } => self.use_memory(curr, kind, count, working_set),
+            Step::Call {
+                call,
+                bytes,
+                stream,
+            } => {
+                let ns = self.call_ns(cpu, call, bytes, stream);
+                self.tasks[curr.idx()].call_left = ns;
+            }
+            Step::Wait => {
+                self.sched.set_current_state(cpu, TaskState::Interruptible);
+                self.switch(cpu);
+            }
+            Step::Exec => {
+                self.sched.sched_exec(cpu, self.now);
+                self.carry_out_effects(cpu);
+            }
             Step::SleepUntil(until) => {
                 if until > self.now {
                     self.block(cpu, TaskState::Interruptible, Some(until));
@@ -82,6 +98,10 @@ impl Simulation {
             Effect::Wake { task, sync } => {
                 let id = self.task_ids[task];
                 self.cpus[cpu.idx()].debt += self.machine.costs.kernel.syscall_ns;
+                self.wake(cpu, id, if sync { WF_SYNC } else { 0 });
+            }
+            Effect::WakeFromCall { task, sync } => {
+                let id = self.task_ids[task];
                 self.wake(cpu, id, if sync { WF_SYNC } else { 0 });
             }
             Effect::Fork { task, .. } => self.fork_task(cpu, curr, task),

@@ -14,7 +14,7 @@ use fairwind_sched::entity::SCHED_PRIO_TO_WEIGHT;
 use fairwind_sched::group::RUNTIME_INF;
 use fairwind_sched::{BandwidthLimit, CpuId, Feature, GroupId, Preempt, Sched, TaskId};
 use fairwind_trace::TraceSink;
-use fairwind_workload::{Affinity, Effects, GroupSpec, Runtime, Workload};
+use fairwind_workload::{Affinity, Effects, GroupSpec, RunOptions, Runtime, Workload};
 use std::fmt;
 
 /// The workload asks for what the machine does not have.
@@ -53,26 +53,6 @@ fn has_group_settings(workload: &Workload) -> bool {
     workload.groups.iter().any(|group| {
         group.weight.is_some() || group.bandwidth.is_some() || group.idle == Some(true)
     })
-}
-
-/// Refuses limits that FLAT_GROUPS would not keep: those of groups with groups below them.
-fn check_flat_limits(workload: &Workload) -> Result<(), SetupError> {
-    for group in &workload.groups {
-        let above = group.parent.map(|parent| &workload.groups[parent.idx()]);
-        let limited = above.filter(|above| {
-            let limit = above.bandwidth.as_ref();
-            limit.is_some_and(|limit| limit.quota_us.is_some())
-        });
-        if let Some(above) = limited {
-            return Err(SetupError {
-                what: format!(
-                    "group {} has a CPU limit, which under FLAT_GROUPS does not hold for {} below it: limit each of the groups without groups below them, or leave FLAT_GROUPS off",
-                    above.path, group.path
-                ),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Takes CPUs the machine does not have from tasks, and all limits from those left without any; tells whose.
@@ -119,9 +99,6 @@ impl Simulation {
         } = config;
         let nr_cpus = machine.nr_cpus();
         check_groups(&workload, nr_cpus)?;
-        if profile.features.has(Feature::FLAT_GROUPS) {
-            check_flat_limits(&workload)?;
-        }
         let mut warnings = fit_affinity(&mut workload, nr_cpus);
         if !profile.features.has(Feature::FAIR_GROUP_SCHED) && has_group_settings(&workload) {
             warnings
@@ -133,7 +110,11 @@ impl Simulation {
         sched.set_balance_cost(fairwind_sched::balance::BalanceCost {
             per_cpu_ns: machine.costs.search_ns.llc,
         });
-        let runtime = Runtime::new(&workload);
+        let options = RunOptions {
+            seed,
+            ..RunOptions::default()
+        };
+        let runtime = Runtime::with_options(&workload, options);
         let end = match (duration, runtime.end_ns()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -166,6 +147,7 @@ impl Simulation {
             kernel_preemptible,
             locks: Locks::new(nr_cpus),
             warmth: Warmth::new(&machine),
+            stream_cpus: vec![CpuId::NONE; workload.objects.streams.len()],
             power: PowerMeter::new(&machine, nr_packages, nr_cores),
             totals: Totals::default(),
             tracer: None,
@@ -286,6 +268,7 @@ impl Simulation {
     fn announce(&mut self, cpu: CpuId, task: TaskId, program: u32, parent: TaskId) {
         debug_assert_eq!(task.idx(), self.tasks.len());
         self.tasks.push(TaskRun::new(program));
+        self.tasks[task.idx()].mm = self.runtime.address_space(program as usize);
         self.task_ids[program as usize] = task;
         if let Some(tracer) = &mut self.tracer {
             let name = self.runtime.name(program as usize);

@@ -13,7 +13,7 @@ use crate::warmth::Warmth;
 use fairwind_engine::EventQueue;
 use fairwind_machine::Machine;
 use fairwind_sched::{CpuId, Effect, GroupId, KernelProfile, Nanos, Sched, TaskId};
-use fairwind_workload::{Effects, Runtime, Workload};
+use fairwind_workload::{Effects, Measures, Runtime, Workload};
 use std::io;
 
 /// What to run a workload on.
@@ -73,6 +73,8 @@ pub struct Simulation {
     pub(crate) kernel_preemptible: bool,
     pub(crate) locks: Locks,
     pub(crate) warmth: Warmth,
+    /// Where each stream was last used, `[nr_streams]`.
+    pub(crate) stream_cpus: Vec<CpuId>,
     pub(crate) power: PowerMeter,
     pub(crate) totals: Totals,
     pub(crate) tracer: Option<Tracer>,
@@ -104,6 +106,16 @@ impl Simulation {
     /// What the workload asks for and does not get on this machine.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// What the programs of the workload have measured.
+    pub fn measures(&self) -> &Measures {
+        self.runtime.measures()
+    }
+
+    /// Bytes written to and read from a stream of the workload so far.
+    pub fn stream_bytes(&self, stream: u32) -> (u64, u64) {
+        self.runtime.stream_bytes(stream)
     }
 
     /// Checks an invariant from now on, after every event.
@@ -161,7 +173,8 @@ impl Simulation {
     /// Does the workload end by itself?
     pub fn workload_ends(&self) -> bool {
         use fairwind_workload::Loops;
-        self.workload.tasks.iter().all(|task| {
+        let awaited = |task: &&fairwind_workload::TaskSpec| !task.background;
+        self.workload.tasks.iter().filter(awaited).all(|task| {
             task.loops != Loops::Forever
                 && task
                     .phases
@@ -172,7 +185,7 @@ impl Simulation {
 
     fn is_over(&self) -> bool {
         self.violation.is_some()
-            || (self.runtime.nr_alive() == 0 && self.end.is_none())
+            || (self.runtime.is_over() && self.end.is_none())
             || self.trace_error.is_some()
     }
 

@@ -18,6 +18,11 @@ impl Simulation {
         let mut debt = kernel.schedule_ns + balancing;
         if switch.prev != switch.next {
             debt += kernel.context_switch_ns;
+            let next = &self.tasks[switch.next.idx()];
+            if next.program != u32::MAX && next.mm != self.cpus[cpu.idx()].active_mm {
+                self.cpus[cpu.idx()].active_mm = next.mm;
+                debt += kernel.mm_switch_ns;
+            }
             self.totals.switches += 1;
             self.account(cpu);
             self.leave(cpu, &switch);

@@ -17,7 +17,11 @@ pub(crate) enum Activity {
 pub(crate) struct TaskRun {
     /// Its number in the workload; `u32::MAX` for idle tasks and stoppers.
     pub(crate) program: u32,
+    /// Its address space.
+    pub(crate) mm: u32,
     pub(crate) activity: Activity,
+    /// Kernel time of a system call that it is about to make.
+    pub(crate) call_left: Nanos,
     /// Kernel time still to spend; not preemptible unless the kernel is.
     pub(crate) kernel_left: Nanos,
     /// Time to lose to cold caches and memory.
@@ -49,6 +53,8 @@ impl TaskRun {
     pub(crate) fn new(program: u32) -> Self {
         TaskRun {
             program,
+            mm: 0,
+            call_left: 0,
             activity: Activity::Work,
             kernel_left: 0,
             stall_left: 0,

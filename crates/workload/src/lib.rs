@@ -6,16 +6,19 @@
 //!              does next.
 //! Not here.    Clock, CPUs and scheduling: the caller tells the time and decides who runs.
 
+mod action;
 pub mod cgroup;
 mod error;
 mod global;
 mod json;
 mod parse;
+pub mod programs;
 mod runtime;
 mod spec;
 mod suggest;
 mod write;
 
+pub use action::*;
 pub use cgroup::{Bandwidth, GroupSpec, GroupWeight};
 pub use error::{Error, ErrorKind, Warning};
 pub use global::{Calibration, Global, LogSize, RealRun};

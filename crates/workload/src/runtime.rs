@@ -14,21 +14,34 @@
 //!              work; other events are free, their cost being the caller's wakeups and switches.
 //! Not here.    Priorities of boosted tasks, timer slack, time to read and write memory.
 
+mod act;
 mod effect;
 mod inherit;
+mod measures;
 mod mutex;
+mod process;
 mod program;
 mod queue;
 mod stats;
 mod step;
+mod stream;
+mod transfer;
+mod variation;
+mod wait_queue;
 
+use crate::action::Launch;
 use crate::spec::*;
 pub use effect::*;
 use inherit::PiMutexes;
+pub use measures::{Measures, Stamps};
 use mutex::Mutexes;
-use program::Program;
+use process::Family;
+use program::{NONE, Program};
 use queue::{Link, NOT_RT, Queue};
 pub use stats::{LoopRow, TaskStats};
+use stream::{Progress, Stream};
+use variation::Draws;
+pub use variation::Variation;
 
 /// A task's place in its program.
 #[derive(Clone, Debug)]
@@ -45,18 +58,42 @@ struct Task {
     /// Index in its name, and its fork number.
     index: u32,
     fork: Option<u32>,
+    /// Which of the task's instances it is, forks not counted.
+    instance: u32,
+    /// Its address space.
+    mm: u32,
+    family: Family,
+    call: Progress,
     policy: Policy,
     /// It waits for a mutex that it saw taken, or comes back from a condition.
     contended: bool,
     /// The present run through a phase took time.
     timed: bool,
+    exiting: bool,
     exited: bool,
     /// When it starts; its timers count from here.
     first_ns: u64,
+    /// When the first run through the present phase began.
+    phase_ns: u64,
+    /// When the present lap began.
+    lap_ns: u64,
+    /// From being woken last to running.
+    wakeup_ns: u64,
     /// When the present event began, or is due.
     mark_ns: u64,
     row: LoopRow,
     stats: TaskStats,
+}
+
+/// Where a task comes from.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// It is there at the start.
+    Start,
+    /// An rt-app `fork`, with its number.
+    Fork(u32),
+    /// Another task created it.
+    Created(u32),
 }
 
 /// A timer.
@@ -96,12 +133,19 @@ pub struct Runtime {
     conds: Vec<Queue>,
     barriers: Vec<Barrier>,
     semaphores: Vec<Semaphore>,
+    streams: Vec<Stream>,
+    measures: Measures,
+    draws: Draws,
     /// Shared ones first, then those of each thread.
     timers: Vec<Timer>,
     /// `[nr_specs]`.
     forks: Vec<u32>,
     forks_refused: u64,
+    /// Instances so far, forks not counted, `[nr_specs]`.
+    instances: Vec<u32>,
     nr_alive: usize,
+    /// Of these, those that the run waits for.
+    nr_awaited: usize,
     device_waits: bool,
     cumulative_slack: bool,
     end_ns: Option<u64>,
@@ -153,6 +197,13 @@ impl Runtime {
             conds: vec![Queue::EMPTY; objects.conds.len()],
             barriers: objects.barriers.iter().map(barrier).collect(),
             semaphores: vec![empty; objects.semaphores.len()],
+            streams: objects
+                .streams
+                .iter()
+                .map(|&kind| Stream::new(kind))
+                .collect(),
+            measures: Measures::new(objects.measured),
+            draws: Draws::new(options.variation, options.seed),
             timers: objects
                 .timers
                 .iter()
@@ -160,7 +211,9 @@ impl Runtime {
                 .collect(),
             forks: vec![0; workload.tasks.len()],
             forks_refused: 0,
+            instances: vec![0; workload.tasks.len()],
             nr_alive: 0,
+            nr_awaited: 0,
             device_waits: !matches!(global.io_device.as_str(), "/dev/null" | "/dev/zero"),
             cumulative_slack: global.cumulative_slack,
             end_ns: global
@@ -169,7 +222,7 @@ impl Runtime {
         };
         for (spec, task) in workload.tasks.iter().enumerate() {
             for _ in 0..task.instances {
-                runtime.add_task(TaskSpecId(spec as u32), None);
+                runtime.add_task(TaskSpecId(spec as u32), Origin::Start);
             }
         }
         runtime
@@ -181,7 +234,7 @@ impl Runtime {
             .tasks
             .iter()
             .enumerate()
-            .filter(|(_, task)| task.fork.is_none());
+            .filter(|(_, task)| task.fork.is_none() && task.family.parent == NONE);
         starters.map(|(index, task)| (index, task.first_ns))
     }
 
@@ -200,6 +253,22 @@ impl Runtime {
         self.nr_alive
     }
 
+    /// Has every task ended that the run waits for?
+    pub fn is_over(&self) -> bool {
+        self.nr_awaited == 0
+    }
+
+    /// What programs have measured.
+    pub fn measures(&self) -> &Measures {
+        &self.measures
+    }
+
+    /// Draws a time around its mean, as the run's variation has it.
+    #[inline]
+    pub fn vary(&mut self, mean_ns: u64) -> u64 {
+        self.draws.vary(mean_ns)
+    }
+
     /// Forks beyond [`FORKS_LIMIT`], where a real rt-app would have given up.
     pub fn forks_refused(&self) -> u64 {
         self.forks_refused
@@ -210,13 +279,20 @@ impl Runtime {
         self.tasks[task].spec
     }
 
-    /// A task's name: `name-index`, and `-fork` behind it for forks.
+    /// A task's name: `name-index`, and `-fork` behind it for forks; of programs `name-instance`.
     pub fn name(&self, task: usize) -> String {
         let Task {
-            spec, index, fork, ..
+            spec,
+            index,
+            fork,
+            instance,
+            ..
         } = self.tasks[task];
         let name = &self.specs[spec.idx()].0;
         match fork {
+            None if self.program.tasks[spec.idx()].launch != Launch::WithTheRun => {
+                format!("{name}-{instance}")
+            }
             None => format!("{name}-{index}"),
             Some(fork) => format!("{name}-{index}-{fork:04}"),
         }
@@ -246,16 +322,34 @@ impl Runtime {
 
     /// Counts a wakeup: the task was due at one time and on a CPU at another.
     pub fn woke(&mut self, task: usize, due_ns: u64, now_ns: u64) {
-        let stats = &mut self.tasks[task].stats;
         let latency = now_ns.saturating_sub(due_ns);
+        self.tasks[task].wakeup_ns = latency;
+        let stats = &mut self.tasks[task].stats;
         stats.wakeups += 1;
         stats.wakeup_latency_ns += latency;
         stats.wakeup_latency_max_ns = stats.wakeup_latency_max_ns.max(latency);
     }
 
-    fn add_task(&mut self, spec: TaskSpecId, fork: Option<u32>) -> usize {
+    /// Adds a child of a task.
+    fn add_child(&mut self, spec: TaskSpecId, parent: u32) -> u32 {
+        self.add_task(spec, Origin::Created(parent)) as u32
+    }
+
+    fn add_task(&mut self, spec: TaskSpecId, origin: Origin) -> usize {
         let program = self.program.tasks[spec.idx()];
         let index = self.tasks.len();
+        let (fork, parent) = match origin {
+            Origin::Start => (None, NONE),
+            Origin::Fork(number) => (Some(number), NONE),
+            Origin::Created(parent) => (None, parent),
+        };
+        let instance = self.instances[spec.idx()];
+        self.instances[spec.idx()] += u32::from(fork.is_none());
+        let mm = match program.launch {
+            Launch::WithTheRun => 0,
+            Launch::Process => index as u32 + 1,
+            Launch::Thread => self.tasks[parent as usize].mm,
+        };
         let timers = self.timers.len() as u32;
         let first = program.first_timer as usize;
         let unique = first..first + program.nr_unique_timers as usize;
@@ -273,10 +367,18 @@ impl Runtime {
             timers,
             index: index as u32,
             fork,
+            instance,
+            mm,
+            family: Family::of(parent),
+            call: Progress::default(),
             policy: Policy::Other,
             contended: false,
             timed: false,
+            exiting: false,
             exited: false,
+            phase_ns: 0,
+            lap_ns: 0,
+            wakeup_ns: 0,
             first_ns: self.options.t_zero_ns + program.delay_ns,
             mark_ns: 0,
             row: LoopRow::default(),
@@ -287,6 +389,7 @@ impl Runtime {
             pi.add_task();
         }
         self.nr_alive += 1;
+        self.nr_awaited += usize::from(!program.background);
         self.note_priority(index, program.initial);
         index
     }

@@ -8,6 +8,7 @@
 //! Units.       Times as the file has them, in their names: µs, or s for `duration`.
 //! Source.      rt-app doc/tutorial.txt and src/rt-app_parse_config.c.
 
+use crate::action::{Action, Launch, Measured, StreamKind};
 use crate::cgroup::GroupSpec;
 use crate::error::Warning;
 use crate::global::Global;
@@ -138,6 +139,11 @@ pub enum Loops {
     Forever,
     /// So many times.
     Times(u32),
+    /// Again while less time than this has passed since the first time began; phases of programs only.
+    For {
+        /// How long.
+        ns: u64,
+    },
 }
 
 /// What one kind of task does.
@@ -157,6 +163,10 @@ pub struct TaskSpec {
     pub phases: Vec<Phase>,
     /// Timers that each of its threads has for itself.
     pub unique_timers: Vec<TimerSpec>,
+    /// How its instances come into being. Those of [`Self::instances`] start with the run.
+    pub launch: Launch,
+    /// The run does not wait for its end.
+    pub background: bool,
 }
 
 /// A sequence of events with attributes of its own.
@@ -300,6 +310,8 @@ pub enum Event {
     Yield,
     /// Start a thread of a task.
     Fork(TaskSpecId),
+    /// What programs do and rt-app does not.
+    Program(Action),
 }
 
 /// A timer as an event names it.
@@ -350,6 +362,10 @@ pub struct Objects {
     pub timers: Vec<TimerSpec>,
     /// Buffers.
     pub buffers: Vec<BufferSpec>,
+    /// Streams.
+    pub streams: Vec<StreamKind>,
+    /// What programs measure.
+    pub measured: Measured,
 }
 
 /// A barrier.

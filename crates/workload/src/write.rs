@@ -5,6 +5,7 @@
 //! Invariants.  What is written reads back as the same workload, warnings aside. What rt-app cannot
 //!              express is refused, never dropped.
 
+use crate::action::Launch;
 use crate::global::{Calibration, Global, LogSize};
 use crate::spec::*;
 use std::fmt;
@@ -35,6 +36,11 @@ pub enum WriteError {
     },
     /// No task: rt-app refuses such a file.
     NoTasks,
+    /// A task that does what only models of programs do.
+    Program {
+        /// Name of the task.
+        task: String,
+    },
     /// A task or phase whose attributes return to the inherited CPUs, which no file can state.
     InheritedCpus {
         /// Name of the task.
@@ -60,6 +66,10 @@ impl fmt::Display for WriteError {
                     "rt-app takes at most {RTAPP_GROUPS_MAX} task groups, here are {groups}"
                 )
             }
+            WriteError::Program { task } => write!(
+                f,
+                "rt-app cannot do what task {task} of a program does: run the program itself"
+            ),
             WriteError::NoTasks => write!(f, "rt-app needs at least one task"),
             WriteError::InheritedCpus { task } => {
                 write!(
@@ -110,6 +120,11 @@ fn check(workload: &Workload) -> Result<(), WriteError> {
     }
     let mut used = std::collections::BTreeSet::new();
     for task in &workload.tasks {
+        if is_of_program(task) {
+            return Err(WriteError::Program {
+                task: task.name.clone(),
+            });
+        }
         let phases = task.phases.iter().map(|phase| &phase.attrs);
         for attrs in phases.chain([&task.attrs]) {
             used.extend(attrs.group.filter(|&group| group != ROOT_GROUP));
@@ -129,6 +144,14 @@ fn check(workload: &Workload) -> Result<(), WriteError> {
         return Err(WriteError::TooManyGroups { groups: used.len() });
     }
     Ok(())
+}
+
+/// Does a task do what only models of programs do?
+fn is_of_program(task: &TaskSpec) -> bool {
+    let acts = |event: &Event| matches!(event, Event::Program(_));
+    let of_program =
+        |phase: &Phase| matches!(phase.loops, Loops::For { .. }) || phase.events.iter().any(acts);
+    task.background || task.launch != Launch::WithTheRun || task.phases.iter().any(of_program)
 }
 
 fn write_task(out: &mut Writer, workload: &Workload, task: &TaskSpec) {
@@ -226,6 +249,7 @@ fn write_event(
         Event::SemPost(sem) => out.text(&key("sem_post"), &objects.semaphores[sem.idx()]),
         Event::SemWait(sem) => out.text(&key("sem_wait"), &objects.semaphores[sem.idx()]),
         Event::Yield => out.text(&key("yield"), ""),
+        Event::Program(_) => unreachable!("refused before"),
         Event::Fork(spec) => out.text(&key("fork"), &workload.tasks[spec.idx()].name),
     }
 }
@@ -370,6 +394,7 @@ impl Writer {
         match loops {
             Loops::Forever => self.int("loop", -1),
             Loops::Times(times) => self.int("loop", times),
+            Loops::For { .. } => unreachable!("refused before"),
         }
     }
 

@@ -40,9 +40,23 @@ pub struct QueueFacts {
     pub util_avg: u64,
 }
 
+/// A CPU's balancing before the recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuFacts {
+    /// Its number.
+    pub cpu: u32,
+    /// Jiffy of the next periodic balance.
+    pub next_balance: u64,
+    /// How long it is idle on average, ns.
+    pub avg_idle: u64,
+    /// The most that a newly idle balance has cost, ns.
+    pub max_idle_balance_cost: u64,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Before {
     pub(super) clock: Option<ClockFacts>,
+    pub(super) cpus: Vec<CpuFacts>,
     pub(super) tasks: Vec<TaskFacts>,
     pub(super) queues: Vec<QueueFacts>,
 }
@@ -69,6 +83,10 @@ pub(super) fn read(release: Release, text: &str) -> Before {
                 .next()
                 .and_then(|cpu| cpu.parse().ok())
                 .unwrap_or(cpu);
+            before.cpus.push(CpuFacts {
+                cpu,
+                ..Default::default()
+            });
         } else if let Some((_, path)) = line
             .strip_prefix("cfs_rq[")
             .and_then(|rest| rest.split_once("]:"))
@@ -81,6 +99,10 @@ pub(super) fn read(release: Release, text: &str) -> Before {
             });
         } else if line.trim().is_empty() || line.contains("_rq[") {
             in_queue = false;
+        } else if !in_queue
+            && let Some(last) = before.cpus.last_mut()
+            && cpu_line(last, line)
+        {
         } else if in_queue && let Some(queue) = before.queues.last_mut() {
             queue_line(queue, line);
         } else if line.starts_with([' ', '>'])
@@ -98,6 +120,23 @@ pub(super) fn read(release: Release, text: &str) -> Before {
             ktime,
         });
     before
+}
+
+/// True if the line tells a fact of the CPU. Jiffies are printed as if they were ns.
+fn cpu_line(facts: &mut CpuFacts, line: &str) -> bool {
+    let Some((key, value)) = line.split_once(':') else {
+        return false;
+    };
+    let value = value.trim();
+    // What is larger than the kernel's own bounds is damage.
+    let number = |text: Option<u64>| text.unwrap_or(0).min(u64::from(u32::MAX));
+    match key.trim() {
+        ".next_balance" => facts.next_balance = number(nanos(value)),
+        ".avg_idle" => facts.avg_idle = number(value.parse().ok()),
+        ".max_idle_balance_cost" => facts.max_idle_balance_cost = number(value.parse().ok()),
+        _ => return false,
+    }
+    true
 }
 
 fn queue_line(queue: &mut QueueFacts, line: &str) {
@@ -162,7 +201,7 @@ mod tests {
 
     #[test]
     fn tasks_and_queues_of_6_12() {
-        let text = "ktime : 4700.000001\nsched_clk  : 4789.471467\njiffies : 4294893421\n\ncpu#1, 2249.999 MHz\n\n\
+        let text = "ktime : 4759.396937\nsched_clk  : 4789.471467\njiffies : 4294893421\n\ncpu#1, 2249.999 MHz\n\n\
             cfs_rq[1]:/a\n  .zero_vruntime : -0.000002\n  .load_avg : 1644\n\nrt_rq[1]:\n\n\
             \x20S            task   PID       vruntime   eligible    deadline\n\
             \x20I     kworker/0:0H    9      2580.787683   E        2580.980429           0.700000 \
@@ -173,7 +212,7 @@ mod tests {
         let clock = before.clock.unwrap();
         assert_eq!(
             (clock.jiffies, clock.sched_clock, clock.ktime),
-            (4_294_893_421, 4_789_471_467, 4_700_000_001)
+            (4_294_893_421, 4_789_471_467, 4_759_396_937)
         );
         assert_eq!(before.queues.len(), 1);
         let queue = &before.queues[0];

@@ -8,7 +8,7 @@ mod debug;
 mod groups;
 mod machine;
 
-pub use debug::{QueueFacts, TaskFacts};
+pub use debug::{CpuFacts, QueueFacts, TaskFacts};
 
 use crate::error::Error;
 use crate::gaps::{self, Gap};
@@ -53,7 +53,7 @@ pub struct ClockFacts {
     pub jiffies: u64,
     /// `sched_clk`, ns.
     pub sched_clock: u64,
-    /// `ktime`, ns: the clock of timers.
+    /// `ktime`, ns: the clock of timers; ticks are due at multiples of their length.
     pub ktime: u64,
 }
 
@@ -68,6 +68,8 @@ pub struct Facts {
     pub groups: BTreeMap<String, GroupFacts>,
     /// When `tasks` and `queues` were so.
     pub clock: Option<ClockFacts>,
+    /// CPUs at that time.
+    pub cpus: Vec<CpuFacts>,
     /// Tasks at that time.
     pub tasks: Vec<TaskFacts>,
     /// Fair queues at that time.
@@ -121,6 +123,7 @@ impl Facts {
             topology,
             groups: BTreeMap::new(),
             clock: None,
+            cpus: Vec::new(),
             tasks: Vec::new(),
             queues: Vec::new(),
             members: given.members,
@@ -141,6 +144,7 @@ impl Facts {
             facts.gaps.push(gaps::STATE);
         }
         facts.clock = before.clock;
+        facts.cpus = before.cpus;
         facts.tasks = before.tasks;
         facts.queues = before.queues;
         Ok(facts)

@@ -1,108 +1,197 @@
 //! Balancing: which tasks a pass moves, from where to where.
 //!
-//! Model.   Ours is asked on a copy of the scheduler, and the copy is kept where it agrees. A copy is
-//!          made only where a pass could move something: some queue has two tasks, or the kernel moved
-//!          one. A move that one side alone makes is a disagreement.
-//! Deviations. When domains were last balanced before the recording is not told, nor the random numbers
-//!          of NI_RANDOM: where ours is asked for a newly idle CPU, every domain is tried.
+//! Model.   A pass happens in `schedule()` of a CPU that runs out of tasks, in the softirq after a tick or a kick by
+//!          another CPU, or in a stopper that pushes the running task. Where the kernel moved tasks, ours is asked what
+//!          the same pass would have moved. When domains are due is followed, too. Where ours finds one due of which an
+//!          earlier move has told when it was balanced, and would move something, the kernel's pass is one that moved
+//!          nothing, unless it moves something within two ticks.
+//! Deviations. Not asked: newly idle CPUs for which the kernel pulled nothing, since whether they looked depends on random
+//!          numbers and measured costs; periodic passes that moved nothing, after the first since a move told the time:
+//!          jiffies may be one more when a pass ends. That a stopper is woken by balancing is seen from the softirq that
+//!          wakes it.
 
 use super::Follower;
-use super::classify::NOT_ALLOWED;
 use super::cpu::Move;
-use crate::baselines::Baselines;
-use crate::judge::{Class, Measure};
-use crate::record::Record;
-use fairwind_sched::domain::SdId;
-use fairwind_sched::features::Feature;
-use fairwind_sched::task::Class as TaskClass;
-use fairwind_sched::{CpuId, Effect, Sched, TaskId};
+use super::passes::{Answer, Asked, Pass, answer};
+use crate::judge::Class;
+use crate::record::{PrevState, Record, What};
+use fairwind_sched::balance::PassReport;
+use fairwind_sched::{CpuId, Sched, TaskId, TaskState};
 
-const NOT_LAST_BALANCE: Class = Class::NotRecorded("when its domains were last balanced");
-const NOT_DRAWN: Class = Class::NotRecorded("random numbers of NI_RANDOM");
+const NOT_FAILED: Class = Class::NotRecorded("how often balancing had failed");
+/// Beyond this many failures nothing depends on the number.
+const MOST_FAILED: u32 = 8;
 
 impl Follower<'_> {
-    /// A task went to another CPU: as part of a wakeup, or because a pass moved it.
-    pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
-        if self.is_waking(r.cpu, pid) {
-            self.place(r, pid);
-            self.leave(pid, dest);
-            return;
-        }
-        if orig as usize >= self.cpus.len() || dest as usize >= self.cpus.len() {
-            return;
-        }
-        if self.cpu(r.cpu).waking.is_none() && r.softirq {
-            self.drop_clock(r);
-        }
-        let task = self.task(pid, "", orig, r.ts);
-        if self.sched.tasks[task].cpu.0 == dest {
-            return;
-        }
-        let moved = Move { task, orig, dest };
-        let context = self.cpu(r.cpu);
-        if r.irq {
-            context.irq_moves.push(moved)
+    /// The balancing softirq was raised.
+    pub(super) fn softirq(&mut self, r: &Record, cpu: CpuId, clock: u64) {
+        self.sched.follow_softirq(cpu);
+        if self.moves_ahead(cpu.0) {
+            self.cpu(cpu.0).balance_clock = Some(clock);
         } else {
-            context.moves.push(moved)
+            self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
         }
     }
 
-    /// The softirq after a tick is over: it may have balanced.
-    pub(super) fn end_softirq(&mut self, r: &Record) {
-        let kernel = std::mem::take(&mut self.cpu(r.cpu).irq_moves);
-        let Some(clock) = self.cpu(r.cpu).balance_clock.take() else {
-            if !kernel.is_empty() {
-                self.follow_moves(r.cpu, r.ts, &kernel);
-            }
-            return;
-        };
-        let cpu = CpuId(r.cpu);
-        if kernel.is_empty() && !self.could_move() {
-            self.sched.sched_balance_softirq(cpu, clock);
+    /// A tick asks an idle CPU to balance for all of them.
+    pub(super) fn kick(&mut self, r: &Record, ilb: CpuId) {
+        self.jiffies.busy(ilb.0, r.ts, false);
+        self.sched.follow_jiffies(self.jiffies.now());
+        let clock = self.clock_at(ilb, r.ts);
+        self.sched.nohz_kick(ilb, clock);
+        self.take_effects(ilb.0);
+        self.softirq(r, ilb, clock);
+    }
+
+    /// Ours balances where the kernel moved nothing.
+    fn quiet_pass(&mut self, r: &Record, pass: impl Fn(&mut Sched)) {
+        if !self.could_move() {
+            pass(&mut self.sched);
+            self.take_effects(r.cpu);
             self.forget_active_balance();
             return;
         }
         let mut copy = self.copy();
-        copy.sched_balance_softirq(cpu, clock);
-        let ours = moves(&copy);
-        self.judge_moves(r, "softirq", &kernel, &ours);
-        if ours == kernel {
-            self.sched = copy;
+        copy.report_passes(true);
+        pass(&mut copy);
+        let ours = answer(copy);
+        let acts = |report: &&PassReport| report.moved != 0 || report.active;
+        let reports = ours.sched.pass_reports().to_vec();
+        let told: Vec<bool> = reports
+            .iter()
+            .map(|report| self.pinned.remove(&report.sd))
+            .collect();
+        if ours.moves.is_empty() && ours.pushes.is_empty() {
+            self.keep(r.cpu, ours.sched);
+            return;
+        }
+        self.sched.adopt_balance_notes(&ours.sched);
+        self.sched.report_passes(false);
+        let mut judged = !ours.moves.is_empty();
+        for (report, told) in reports.iter().zip(told).filter(|(report, _)| acts(report)) {
+            let mut last = report.before;
+            if self.acts_soon(report) {
+                judged = false;
+            } else {
+                judged &= told;
+                // What moved nothing in the kernel found nothing to move, or failed once more.
+                last.last_balance = self.sched.jiffies;
+            }
+            self.sched.set_last_balance(report.sd, last);
+        }
+        if judged {
+            self.judge_moves(r, "softirq", &[], &ours, Class::Ours);
+        }
+    }
+
+    /// Does the kernel move something in the same domain within two ticks of the CPU?
+    fn acts_soon(&self, report: &PassReport) -> bool {
+        let dest = report.dst_cpu;
+        let mut timers = 0;
+        for r in &self.records[self.at + 1..] {
+            match r.what {
+                What::Timer if r.cpu == dest.0 => timers += 1,
+                What::Migrate { orig, dest: to, .. } if r.softirq && to == dest.0 => {
+                    let moved = std::iter::once((CpuId(orig), dest));
+                    if self.passes_of(moved).contains(&(dest, report.sd)) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+            if timers == 3 {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The softirq in which the kernel moved something is over.
+    pub(super) fn end_softirq(&mut self, r: &Record) {
+        let context = self.cpu(r.cpu);
+        if context.irq_moves.is_empty() && context.pushes.is_empty() {
+            return;
+        }
+        let moves = std::mem::take(&mut context.irq_moves);
+        let pushes = std::mem::take(&mut context.pushes);
+        let clock = context.balance_clock.take();
+        let before = self.before_pass(r.cpu);
+        let moved = moves
+            .iter()
+            .map(|moved| (CpuId(moved.orig), CpuId(moved.dest)));
+        let asked = Asked {
+            kind: "softirq",
+            pass: Pass::Softirq {
+                cpu: CpuId(r.cpu),
+                clock: clock.unwrap_or(before.rqs[CpuId(r.cpu)].clock),
+                passes: self.passes_of(moved.chain(pushes.iter().copied())),
+            },
+            before,
+            clocks: self.told_clocks(r.cpu),
+            pushes: pushes.iter().map(|(busiest, _)| busiest.0).collect(),
+            moves,
+        };
+        if let Some(sched) = self.decide(r, &asked) {
+            self.cpu(r.cpu).clocks.clear();
+            self.keep(r.cpu, sched);
         } else {
-            self.note_balanced(cpu, clock, &kernel);
-            self.follow_moves(r.cpu, r.ts, &kernel);
+            self.follow_moves(r.cpu, r.ts, &asked.moves);
+            self.note_balanced(&asked.moves);
+            self.forget_active_balance();
         }
+    }
+
+    fn before_pass(&mut self, cpu: u32) -> Sched {
+        let before = self.cpu(cpu).before_pass.take();
+        before.map_or_else(|| self.sched.clone(), |before| *before)
+    }
+
+    fn told_clocks(&self, cpu: u32) -> Vec<(u32, u64)> {
+        let clocks = &self.cpus[cpu as usize].clocks;
+        clocks.iter().map(|(&cpu, &now)| (cpu, now)).collect()
+    }
+
+    /// Ours is asked and judged. Where its answer is the kernel's, ours after it; moves of that tell when their
+    /// domains were balanced.
+    fn decide(&mut self, r: &Record, asked: &Asked) -> Option<Sched> {
+        let same = |ours: &Answer| ours.moves == asked.moves && ours.pushes == asked.pushes;
+        let ours = self.ask_pass(&asked.before, asked, None);
+        let mut failed = None;
+        if !same(&ours) {
+            let fits = |failed: &u32| same(&self.ask_pass(&asked.before, asked, Some(*failed)));
+            failed = (0..=MOST_FAILED).find(fits);
+        }
+        let now = self.ask_pass(&self.sched, asked, failed);
+        let class = match failed {
+            Some(_) => NOT_FAILED,
+            // The state that other CPUs' records have led to meanwhile gives the kernel's answer.
+            None if same(&now) => Class::Race,
+            None => Class::Ours,
+        };
+        self.judge_moves(r, asked.kind, &asked.moves, &ours, class);
+        for &busiest in &asked.pushes {
+            let asked_too = ours.pushes.contains(&busiest);
+            self.cpu(busiest).pushed = Some((asked_too, class));
+        }
+        if !same(&now) {
+            return None;
+        }
+        for report in now.sched.pass_reports() {
+            if report.moved != 0 || report.active {
+                self.pinned.insert(report.sd);
+            }
+        }
+        Some(now.sched)
+    }
+
+    fn keep(&mut self, cpu: u32, sched: Sched) {
+        self.sched = sched;
+        self.sched.report_passes(false);
+        self.take_effects(cpu);
         self.forget_active_balance();
-        self.take_effects(r.cpu);
     }
 
-    /// Asks what `schedule()` of a CPU without tasks does; true if it does what the kernel did, and
-    /// is done.
-    pub(super) fn newly_idle(
-        &mut self,
-        r: &Record,
-        clock: u64,
-        kernel: &[Move],
-        next: TaskId,
-    ) -> bool {
-        let cpu = CpuId(r.cpu);
-        if kernel.is_empty() && !self.could_move() {
-            return false;
-        }
-        let mut copy = self.copy();
-        copy.profile.features.set(Feature::NI_RANDOM, false);
-        let switch = copy.schedule(cpu, clock, false);
-        let ours = moves(&copy);
-        self.judge_moves(r, "newidle", kernel, &ours);
-        if ours != kernel || switch.next != next {
-            return false;
-        }
-        let drawn = self.sched.profile.features.has(Feature::NI_RANDOM);
-        copy.profile.features.set(Feature::NI_RANDOM, drawn);
-        self.sched = copy;
-        true
-    }
-
+    /// A copy to ask, without what it has asked of its surroundings so far.
     pub(super) fn copy(&self) -> Sched {
         let mut copy = self.sched.clone();
         copy.effects.clear();
@@ -114,165 +203,71 @@ impl Follower<'_> {
         self.sched.rqs.iter().any(|rq| rq.nr_running >= 2)
     }
 
-    /// A stopper that ours asked for is none that the kernel started.
+    /// A stopper that ours asked for runs if the kernel's does.
     fn forget_active_balance(&mut self) {
         for cpu in self.sched.rqs.ids() {
             self.sched.rqs[cpu].active_balance = Default::default();
         }
     }
 
-    fn judge_moves(&mut self, r: &Record, kind: &'static str, kernel: &[Move], ours: &[Move]) {
-        let only_ours = ours.iter().filter(|moved| !kernel.contains(moved));
-        for moved in kernel.iter().chain(only_ours) {
-            let agree = kernel.contains(moved) && ours.contains(moved);
-            let baselines = self.move_baselines(moved, kernel);
-            let class = self.move_class(r, kind, moved, kernel);
-            let text = format!(
-                "kernel [{}], ours [{}]; running {:?}",
-                self.show(kernel),
-                self.show(ours),
-                self.sched
-                    .rqs
-                    .iter()
-                    .map(|rq| rq.nr_running)
-                    .collect::<Vec<_>>(),
-            );
-            let decision = Self::decision(r, Measure::Balance, kind);
-            self.judge
-                .judge(decision, agree, baselines, || (class, text));
-        }
-    }
-
-    fn move_class(&self, r: &Record, kind: &'static str, moved: &Move, kernel: &[Move]) -> Class {
-        let pid = self.pid(moved.task);
-        if !kernel.contains(moved) && pid.is_some_and(|pid| self.never_on(pid, moved.dest)) {
-            return NOT_ALLOWED;
-        }
-        if !kernel.contains(moved)
-            && kind == "newidle"
-            && self.sched.profile.features.has(Feature::NI_RANDOM)
-        {
-            return NOT_DRAWN;
-        }
-        let since = self.records[..self.at]
-            .iter()
-            .rposition(|other| other.cpu == r.cpu);
-        if self.others_changed(r.cpu, since.unwrap_or(0), None) {
-            return Class::Race;
-        }
-        if kind == "softirq" && !self.cpus[r.cpu as usize].balance_known {
-            return NOT_LAST_BALANCE;
-        }
-        Class::Ours
-    }
-
-    fn move_baselines(&self, moved: &Move, kernel: &[Move]) -> Baselines {
-        let waiting: Vec<TaskId> = self
-            .sched
-            .rqs
-            .ids()
-            .filter(|cpu| cpu.0 != moved.dest)
-            .flat_map(|cpu| {
-                let curr = self.sched.rqs[cpu].curr;
-                self.candidates(cpu)
-                    .into_iter()
-                    .filter(move |task| *task != curr)
-            })
-            .filter(|task| self.sched.cpu_allowed(*task, CpuId(moved.dest)))
-            .collect();
-        let by_kernel = kernel.contains(moved);
-        let oldest = waiting
-            .iter()
-            .min_by_key(|task| self.sched.tasks[**task].last_queued);
-        let vruntime = |task: &TaskId| self.sched.ses[self.sched.tasks[*task].se].vruntime;
-        let least = waiting.iter().min_by_key(|task| vruntime(task));
-        Baselines {
-            // Moving nothing is a choice too.
-            candidates: waiting.len() as u64 + 1,
-            fifo: Some(by_kernel && oldest == Some(&moved.task)),
-            least_vruntime: Some(by_kernel && least == Some(&moved.task)),
-        }
-    }
-
-    fn show(&self, moves: &[Move]) -> String {
-        let show = |moved: &Move| {
-            format!(
-                "{} cpu{}→cpu{}",
-                self.name(moved.task),
-                moved.orig,
-                moved.dest
-            )
+    /// `schedule()` of a CPU without tasks pulled some; true if ours does the same, and has.
+    pub(super) fn newly_idle(
+        &mut self,
+        r: &Record,
+        clock: u64,
+        prev_state: PrevState,
+        kernel: &[Move],
+        next: TaskId,
+    ) -> bool {
+        let prev_state = match prev_state {
+            PrevState::Runnable => TaskState::Running,
+            PrevState::Interruptible => TaskState::Interruptible,
+            PrevState::Uninterruptible => TaskState::Uninterruptible,
+            PrevState::Dead => TaskState::Dead,
         };
-        moves.iter().map(show).collect::<Vec<_>>().join(", ")
+        let moved = kernel
+            .iter()
+            .map(|moved| (CpuId(moved.orig), CpuId(moved.dest)));
+        let asked = Asked {
+            kind: "newidle",
+            pass: Pass::NewlyIdle {
+                cpu: CpuId(r.cpu),
+                clock,
+                prev_state,
+                passes: self.passes_of(moved),
+            },
+            before: self.before_pass(r.cpu),
+            clocks: self.told_clocks(r.cpu),
+            moves: kernel.to_vec(),
+            pushes: Vec::new(),
+        };
+        let decided = self.decide(r, &asked);
+        let Some(sched) = decided.filter(|sched| sched.rqs[CpuId(r.cpu)].curr == next) else {
+            return false;
+        };
+        self.cpu(r.cpu).clocks.clear();
+        self.keep(r.cpu, sched);
+        true
     }
 
-    /// After moves that ours did not make: the kernel's pass succeeded in the first domain that spans
-    /// both CPUs.
-    fn note_balanced(&mut self, cpu: CpuId, clock: u64, kernel: &[Move]) {
-        let jiffies = self.sched.jiffies_base + clock / self.sched.tick_nsec();
-        let sds: Vec<SdId> = self.sched.domains.for_each_domain(cpu).collect();
-        for moved in kernel {
-            for &sd in &sds {
-                let spans = self
-                    .sched
-                    .domains
-                    .sched_domain_span(sd)
-                    .test(CpuId(moved.orig));
-                let sd = &mut self.sched.domains.sd[sd];
-                sd.last_balance = jiffies;
-                if spans {
-                    sd.balance_interval = sd.min_interval as u32;
-                    sd.nr_balance_failed = 0;
-                    break;
-                }
-            }
+    /// A stopper pushed the task that ran: would ours have asked for that, and pushed the same?
+    pub(super) fn pushed(&mut self, r: &Record, clock: u64, kernel: &[Move]) {
+        let Some((asked_too, class)) = self.cpu(r.cpu).pushed.take() else {
+            return;
+        };
+        let (cpu, [moved]) = (CpuId(r.cpu), kernel) else {
+            return;
+        };
+        let mut copy = self.copy();
+        copy.report_passes(true);
+        copy.rqs[cpu].active_balance.pending = true;
+        copy.rqs[cpu].active_balance.push_cpu = moved.dest;
+        copy.active_load_balance_cpu_stop(cpu, clock);
+        let mut ours = answer(copy);
+        let class = if asked_too { Class::Ours } else { class };
+        if !asked_too {
+            ours.moves.clear();
         }
-        if !kernel.is_empty() {
-            self.cpu(cpu.0).balance_known = true;
-        }
+        self.judge_moves(r, "active", kernel, &ours, class);
     }
-
-    /// The clock of a queue that this CPU locked to move a task. A queue whose running task was not
-    /// charged had its clock updated already; one that runs no fair task is never charged.
-    fn lock_clock(&mut self, cpu: u32, queue: CpuId, ts: u64) -> u64 {
-        if let Some(told) = self.cpu(cpu).clocks.remove(&queue.0) {
-            return told;
-        }
-        let rq = &self.sched.rqs[queue];
-        if self.sched.is_fair(rq.curr) {
-            rq.clock
-        } else {
-            self.clock_at(queue, ts)
-        }
-    }
-
-    /// Moves what the kernel moved.
-    pub(super) fn follow_moves(&mut self, cpu: u32, ts: u64, kernel: &[Move]) {
-        for moved in kernel {
-            let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
-            if self.sched.tasks[moved.task].class == TaskClass::Stop {
-                continue;
-            }
-            let src_now = self.lock_clock(cpu, orig, ts);
-            let dest_now = self.lock_clock(cpu, dest, ts);
-            if !self
-                .sched
-                .follow_migration(moved.task, dest, src_now, dest_now)
-            {
-                self.judge.mended("moved tasks that were not waiting");
-            }
-        }
-    }
-}
-
-fn moves(sched: &Sched) -> Vec<Move> {
-    let moved = |effect: &Effect| match effect {
-        Effect::Migrate { task, orig, dest } => Some(Move {
-            task: *task,
-            orig: orig.0,
-            dest: dest.0,
-        }),
-        _ => None,
-    };
-    sched.effects.iter().filter_map(moved).collect()
 }

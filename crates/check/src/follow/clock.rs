@@ -34,6 +34,9 @@ impl Follower<'_> {
         if waking.is_none() && self.unthrottled_by_charge(r, cpu, clock) {
             // The clock is used up.
         } else if !own || waking.is_some() {
+            if waking.is_none() {
+                self.begin_pass(r.cpu);
+            }
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
         } else if r.softirq {
             self.drop_clock(r);

@@ -1,8 +1,9 @@
 //! What a CPU has recorded of a call that is not over yet.
 
 use super::ticks::Charged;
+use crate::judge::Class;
 use crate::record::EntityProbe;
-use fairwind_sched::TaskId;
+use fairwind_sched::{CpuId, Sched, TaskId};
 use std::collections::BTreeMap;
 
 /// A move that balancing recorded.
@@ -35,14 +36,22 @@ pub(super) struct CpuContext {
     pub(super) moves: Vec<Move>,
     /// Moves out of interrupts.
     pub(super) irq_moves: Vec<Move>,
-    /// The clock of the tick after which the softirq balances.
+    /// In the timer's interrupt; whether its tick has run.
+    pub(super) in_timer: Option<bool>,
+    /// The softirq was raised by a tick after which another one runs at once.
+    pub(super) softirq_waits: bool,
+    /// The clock of the tick or kick after which the softirq balances; its records follow.
     pub(super) balance_clock: Option<u64>,
     /// A tick whose outcome its next record shows.
     pub(super) charged: Option<Charged>,
-    /// A pass of the kernel has told when its domains were balanced.
-    pub(super) balance_known: bool,
+    /// Everything as it was when the pass began of which moves are being gathered.
+    pub(super) before_pass: Option<Box<Sched>>,
+    /// CPUs whose stoppers the softirq woke, and where these will push the running task.
+    pub(super) pushes: Vec<(CpuId, CpuId)>,
     /// Its running task has gone to another group, and the record of that is still to come.
     pub(super) requeued_by_attach: bool,
+    /// Its stopper was woken to push the running task: whether ours would have done so, and why not.
+    pub(super) pushed: Option<(bool, Class)>,
     /// It is in a timer interrupt, whose last record was at this time.
     pub(super) in_timers: Option<u64>,
     pub(super) set_next: Vec<EntityProbe>,

@@ -16,7 +16,11 @@ mod balance;
 mod classify;
 mod clock;
 mod cpu;
+mod jiffies;
+mod judge_moves;
 mod limits;
+mod moves;
+mod passes;
 mod phases;
 mod placement;
 mod start;
@@ -33,7 +37,9 @@ use crate::record::{Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
 use cpu::CpuContext;
+use fairwind_sched::domain::SdId;
 use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
+use jiffies::Jiffies;
 use limits::Limits;
 use phases::Phases;
 use placement::Placement;
@@ -48,6 +54,9 @@ pub(crate) struct Follower<'a> {
     /// Index of the record being followed.
     at: usize,
     sched: Sched,
+    jiffies: Jiffies,
+    /// Domains of which a move has told when they were last balanced.
+    pinned: BTreeSet<SdId>,
     judge: Judge,
     cpus: Vec<CpuContext>,
     names: Names,
@@ -78,8 +87,9 @@ pub(crate) struct Follower<'a> {
 /// Follows a recording to its end.
 pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let start = records.first().map_or(0, |record| record.ts);
-    let sched = start::scheduler(facts, start);
-    let tick_nsec = sched.tick_nsec();
+    let tick_nsec = facts.profile.tick_nsec();
+    let jiffies = Jiffies::new(facts.clock, tick_nsec, start, facts.topology.nr_cpus());
+    let sched = start::scheduler(facts, start, jiffies.now());
     let mut follower = Follower {
         cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
         names: Names::new(facts),
@@ -87,6 +97,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         records,
         at: 0,
         sched,
+        jiffies,
+        pinned: BTreeSet::new(),
         judge: Judge::default(),
         wakeups: BTreeMap::new(),
         placements: BTreeMap::new(),
@@ -140,6 +152,9 @@ impl Follower<'_> {
     fn record(&mut self, r: &Record) {
         self.end_charge(r);
         self.end_placements(r);
+        if !r.irq || r.softirq {
+            self.cpu(r.cpu).in_timer = None;
+        }
         self.end_calls(r);
         self.timers_go_on(r);
         self.unthrottle_unseen(r);
@@ -151,7 +166,10 @@ impl Follower<'_> {
             } => {
                 self.stat_runtime(r, *pid, *runtime, *vruntime);
             }
-            What::Timer => self.timers_expire(r),
+            What::Timer => {
+                self.timers_expire(r);
+                self.timer(r);
+            }
             What::Exit { pid } => self.exit(r, *pid),
             What::Waking {
                 pid,
@@ -205,6 +223,10 @@ impl Follower<'_> {
             self.drop_clock(r);
         }
         self.end_softirq(r);
+        let context = self.cpu(r.cpu);
+        if context.moves.is_empty() {
+            context.before_pass = None;
+        }
     }
 
     /// A clock update that nothing claimed.

@@ -144,7 +144,7 @@ fn delay(interrupts: &[u64], phase: u64, period: u64, ts: u64) -> Option<u64> {
 pub(super) fn logarithm(ns: u64) -> u64 {
     let us = ns / NS_PER_US + 1;
     let exponent = u64::from(us.ilog2());
-    16 * exponent + (16 * (us - (1 << exponent)) >> exponent)
+    16 * exponent + ((16 * (us - (1 << exponent))) >> exponent)
 }
 
 /// What is known of a task.

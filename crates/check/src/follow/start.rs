@@ -2,24 +2,17 @@
 //!
 //! Model.      The kernel's features, tunables and domains; the root queues' virtual runtimes and
 //!             averages as the debug file showed them a little earlier.
-//! Deviations. Every CPU starts idle, and balancing as if all domains were just balanced: no file
-//!             tells more. Groups appear when a record names them.
+//! Deviations. Every CPU starts idle, and every domain as if it was just balanced; only when a CPU
+//!             is to balance next is told. Groups appear when a record names them.
 
 use crate::facts::Facts;
 use fairwind_sched::{CpuId, Sched};
 
-/// Jiffies wrap like the kernel's 32-bit count in the debug file.
-const JIFFIES_MASK: u64 = 0xffff_ffff;
-
 /// A scheduler at the start of a recording.
-pub(super) fn scheduler(facts: &Facts, start: u64) -> Sched {
+pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
     let mut sched = Sched::new(facts.profile.clone(), facts.topology.clone());
-    if let Some(clock) = facts.clock {
-        let ticks = clock.sched_clock / sched.tick_nsec();
-        sched.jiffies_base = clock.jiffies.wrapping_sub(ticks) & JIFFIES_MASK;
-    }
+    sched.follow_jiffies(jiffies);
     sched.set_time(start);
-    let jiffies = sched.jiffies;
     for cpu in sched.rqs.ids() {
         let rq = &mut sched.rqs[cpu];
         rq.clock = start;
@@ -30,8 +23,14 @@ pub(super) fn scheduler(facts: &Facts, start: u64) -> Sched {
         rq.next_balance = jiffies;
         rq.idle_stamp = start;
     }
-    for cpu in sched.rqs.ids() {
-        sched.nohz_balance_enter_idle(cpu);
+    for facts in &facts.cpus {
+        if facts.cpu as usize >= sched.nr_cpus() || facts.next_balance == 0 {
+            continue;
+        }
+        let rq = &mut sched.rqs[CpuId(facts.cpu)];
+        rq.next_balance = facts.next_balance;
+        rq.avg_idle = facts.avg_idle;
+        rq.max_idle_balance_cost = facts.max_idle_balance_cost;
     }
     for queue in facts.queues.iter().filter(|queue| queue.path == "/") {
         if queue.cpu as usize >= sched.nr_cpus() {

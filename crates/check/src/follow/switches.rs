@@ -14,6 +14,10 @@ impl Follower<'_> {
     pub(super) fn switch(&mut self, r: &Record, prev: &Party, prev_state: PrevState, next: &Party) {
         let cpu = CpuId(r.cpu);
         self.cpu(r.cpu).waking = None;
+        if prev.pid == 0 {
+            self.jiffies.busy(r.cpu, r.ts, true);
+            self.sched.follow_jiffies(self.jiffies.now());
+        }
         let prev_task = self.task(prev.pid, &prev.comm, r.cpu, r.ts);
         let next_task = self.task(next.pid, &next.comm, r.cpu, r.ts);
         let held = self.sched.rqs[cpu].clock;
@@ -44,7 +48,11 @@ impl Follower<'_> {
         self.wake_stopper(cpu, next_task, clock);
         let by_stopper = self.sched.tasks[prev_task].class == Class::Stop;
         let newly_idle = left == 0 && !by_stopper;
-        if !(newly_idle && self.newly_idle(r, clock, &moves, next_task)) {
+        if by_stopper {
+            self.pushed(r, clock, &moves);
+        }
+        let pulled = newly_idle && !moves.is_empty();
+        if !(pulled && self.newly_idle(r, clock, prev_state, &moves, next_task)) {
             self.follow_pick(r, clock, next_task, &moves, newly_idle && prev.pid != 0);
         }
         self.compare_vruntimes(r.cpu, r.ts);
@@ -66,7 +74,7 @@ impl Follower<'_> {
                 self.throttle_above(r, prev_task);
             }
             self.sched.nohz_run_idle_balance(cpu);
-            self.sched.nohz_balance_enter_idle(cpu);
+            self.stop_tick(r);
         }
     }
 
@@ -169,7 +177,7 @@ impl Follower<'_> {
     }
 
     /// Makes the task that ran by the recording the one that runs.
-    fn mend_curr(&mut self, cpu: CpuId, prev: TaskId, clock: u64) {
+    pub(super) fn mend_curr(&mut self, cpu: CpuId, prev: TaskId, clock: u64) {
         self.judge.mended("running tasks that were others");
         if self.is_ordinary(prev) && !self.sched.tasks[prev].on_cpu {
             self.put_on(cpu, prev, clock);

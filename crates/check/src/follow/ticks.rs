@@ -4,14 +4,16 @@
 //!        that would have charged it too. It is followed at once, since other CPUs decide by what it
 //!        changed; whether it asked for a reschedule shows in the flags of the CPU's next record, and
 //!        is judged there. A charge in the task's own context comes from `schedule()` that goes on with
-//!        the same task, or from a system call that asks for run times.
+//!        the same task, or from a system call that asks for run times. A tick asks for the balancing softirq
+//!        of its CPU, and others to balance for those that are idle: both are followed here, and then in `balance`.
+//! Deviations. Of an idle CPU's timer interrupts each counts as a tick while the tick is not stopped.
 
 use super::Follower;
 use super::classify::Pair;
 use crate::baselines::Baselines;
 use crate::judge::{Decision, Measure};
 use crate::record::{Record, What};
-use fairwind_sched::{CpuId, TaskId};
+use fairwind_sched::{CpuId, Effect, TaskId};
 
 /// A charge whose outcome the next record shows.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,88 @@ pub(super) struct Charged {
 }
 
 impl Follower<'_> {
+    /// The timer's interrupt begins. A busy CPU's tick shows as a charge; an idle one's is taken to run now.
+    pub(super) fn timer(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        let may_tick = self.jiffies.timer(r.cpu, r.ts);
+        self.sched.follow_jiffies(self.jiffies.now());
+        let context = self.cpu(r.cpu);
+        context.in_timer = may_tick.then_some(false);
+        context.balance_clock = None;
+        if may_tick && self.sched.is_idle(cpu) {
+            let clock = self.clock_at(cpu, r.ts);
+            self.tick(r, clock);
+            self.stop_tick(r);
+        }
+    }
+
+    /// The tick runs; the balancing that it asks for follows, after the last tick of this interrupt.
+    fn tick(&mut self, r: &Record, clock: u64) {
+        let cpu = CpuId(r.cpu);
+        self.take_effects(r.cpu);
+        self.sched.sched_tick(cpu, clock);
+        let mut effects = std::mem::take(&mut self.sched.effects);
+        if std::mem::take(&mut self.cpu(r.cpu).softirq_waits) {
+            effects.insert(0, Effect::RaiseSoftirq { cpu });
+        }
+        for effect in effects {
+            match effect {
+                Effect::RaiseSoftirq { cpu } if self.ticks_again(cpu.0) => {
+                    self.cpu(cpu.0).softirq_waits = true;
+                }
+                Effect::RaiseSoftirq { cpu } => self.softirq(r, cpu, clock),
+                Effect::KickIlb { cpu } => self.kick(r, cpu),
+                other => self.sched.effects.push(other),
+            }
+        }
+        self.take_effects(r.cpu);
+    }
+
+    /// Was the CPU held up for so long that another tick runs in the same interrupt?
+    fn ticks_again(&self, cpu: u32) -> bool {
+        if self.records[self.at].cpu != cpu || self.cpus[cpu as usize].in_timer.is_none() {
+            return false;
+        }
+        let next = self.next_on_cpu[self.at];
+        let in_irq = |at: usize| self.records[at].irq && !self.records[at].softirq;
+        let charges = |at: usize| matches!(self.records[at].what, What::Runtime { .. });
+        let enqueues = |at: usize| {
+            matches!(
+                self.records[at].what,
+                What::PlaceEntity { .. } | What::Wakeup { .. }
+            )
+        };
+        let after = next.and_then(|at| self.next_on_cpu[at]);
+        next.is_some_and(|at| in_irq(at) && charges(at))
+            && !after.is_some_and(|at| in_irq(at) && enqueues(at))
+    }
+
+    /// An idle CPU stops its tick, as far as can be seen: none comes when the next one is due, although it is still
+    /// idle.
+    pub(super) fn stop_tick(&mut self, r: &Record) {
+        if self.jiffies.is_stopped(r.cpu) {
+            return;
+        }
+        let due = self.jiffies.next_tick(r.ts);
+        let late = self.jiffies.next_tick(due);
+        let mut at = self.at;
+        let mut comes = false;
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            let next = &self.records[at];
+            match next.what {
+                What::Timer => comes = next.ts < late,
+                What::Switch { .. } => comes = next.ts < due,
+                _ => continue,
+            }
+            break;
+        }
+        if !comes {
+            self.jiffies.stop(r.cpu);
+            self.sched.nohz_balance_enter_idle(CpuId(r.cpu));
+        }
+    }
+
     /// Was the charge just recorded a call of its own? The CPU's next records tell; of its last charge none
     /// does.
     pub(super) fn is_call_of_its_own(&self, pid: i32) -> bool {
@@ -98,8 +182,12 @@ impl Follower<'_> {
             asked,
         };
         if hardirq {
-            self.sched.sched_tick(cpu, clock);
-            self.cpu(r.cpu).balance_clock = Some(clock);
+            let ran_before = self.cpu(r.cpu).in_timer.replace(true);
+            if ran_before == Some(true) {
+                self.jiffies.timer(r.cpu, r.ts);
+                self.sched.follow_jiffies(self.jiffies.now());
+            }
+            self.tick(r, clock);
             self.tick_is_over(r);
         } else {
             self.sched.follow_charge(cpu, clock);

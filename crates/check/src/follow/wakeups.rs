@@ -40,6 +40,7 @@ impl Follower<'_> {
         context.clocks.clear();
         context.placed.clear();
         let task = self.task(pid, comm, slept_on, r.ts);
+        self.wakes_stopper(r, task);
         let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
         self.leave_queue(task);
         let queued = self.sched.tasks[task].is_queued();
@@ -188,6 +189,8 @@ impl Follower<'_> {
         let parent = self.task(parent, "", r.cpu, r.ts);
         if self.sched.rqs[cpu].curr != parent {
             self.judge.mended("parents that were not running");
+            // The child gets its parent's CPUs and priority.
+            self.mend_curr(cpu, parent, clock);
         }
         let task = self.sched.fork(cpu, clock);
         self.name_task(child, task, comm);

@@ -1,6 +1,7 @@
-//! Reading the files of a workload.
+//! Reading the files of a workload, and the programs that are named beside them.
 
 use crate::error::Error;
+use fairwind_workload::programs::{self, Program};
 use fairwind_workload::{Workload, parse_files};
 use std::fs;
 use std::io::{self, Read};
@@ -9,8 +10,33 @@ use std::path::{Path, PathBuf};
 /// What standard input is called in messages.
 const STDIN: &str = "<stdin>";
 
-/// Reads files, of which one may be `-`, that together make a workload.
-pub(crate) fn read(paths: &[PathBuf]) -> Result<Workload, Error> {
+/// Reads files, of which one may be `-`, and makes programs, that together are a workload.
+pub(crate) fn read(names: &[PathBuf]) -> Result<(Workload, Vec<Program>), Error> {
+    let mut files = Vec::new();
+    let mut made = Vec::new();
+    for name in names {
+        match name.to_str().filter(|spec| is_program(name, spec)) {
+            Some(spec) => made.push(programs::parse(spec)?),
+            None => files.push(name.clone()),
+        }
+    }
+    let files = if files.is_empty() {
+        None
+    } else {
+        Some(read_files(&files)?)
+    };
+    Ok(programs::join(files, made))
+}
+
+/// Is it meant as a program? What stands before the colon of one is no path; and a file of the name goes first.
+fn is_program(path: &Path, spec: &str) -> bool {
+    let name = spec.split(':').next().unwrap_or(spec);
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let named = programs::find(name).is_some() || spec.contains(':');
+    named && !name.is_empty() && name.chars().all(word) && !path.exists()
+}
+
+fn read_files(paths: &[PathBuf]) -> Result<Workload, Error> {
     let is_stdin = |path: &&PathBuf| path.as_os_str() == "-";
     if paths.iter().filter(is_stdin).count() > 1 {
         return Err(Error::input(
@@ -45,7 +71,9 @@ fn unreadable(path: &Path, name: &str, error: &io::Error) -> Error {
     if path.is_dir() {
         failure.hint("name the files of the folder, as in DIR/*.json")
     } else if error.kind() == io::ErrorKind::NotFound {
-        failure.hint("WORKLOAD is the path of an rt-app JSON file, or - for standard input")
+        failure.hint(
+            "WORKLOAD is the path of an rt-app JSON file, - for standard input, or a program (fairwind program list)",
+        )
     } else {
         failure
     }

@@ -4,9 +4,10 @@
 //!              them; [`REPORT_VERSION`](fairwind_sim::REPORT_VERSION) grows when one changes its
 //!              meaning or goes away.
 
-use super::results::Results;
+use super::results::{ProgramResult, Results};
 use crate::error::Error;
 use fairwind_sim::{MergedReport, Report};
+use fairwind_workload::programs::MetricResult;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -14,8 +15,38 @@ struct Document<'a> {
     #[serde(flatten)]
     report: &'a Report,
     settings: &'a [String],
+    programs: Vec<ProgramDocument<'a>>,
     specs: &'a [MergedReport],
     group_tasks: &'a [MergedReport],
+}
+
+#[derive(Serialize)]
+struct ProgramDocument<'a> {
+    name: &'a str,
+    spec: &'a str,
+    metrics: Vec<MetricDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct MetricDocument<'a> {
+    name: &'a str,
+    unit: &'a str,
+    higher_is_better: bool,
+    value: Option<f64>,
+}
+
+fn program(program: &ProgramResult) -> ProgramDocument<'_> {
+    let metric = |metric: &MetricResult| MetricDocument {
+        name: metric.name,
+        unit: metric.unit,
+        higher_is_better: metric.higher_is_better,
+        value: metric.value,
+    };
+    ProgramDocument {
+        name: program.name,
+        spec: &program.spec,
+        metrics: program.metrics.iter().map(metric).collect(),
+    }
 }
 
 /// The document; it ends with a newline.
@@ -23,6 +54,7 @@ pub(crate) fn render(results: &Results) -> Result<String, Error> {
     let document = Document {
         report: &results.report,
         settings: &results.settings,
+        programs: results.programs.iter().map(program).collect(),
         specs: &results.specs,
         group_tasks: &results.group_tasks,
     };

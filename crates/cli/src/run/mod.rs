@@ -23,7 +23,7 @@ use drive::Ending;
 use fairwind_machine::{Costs, Machine};
 use fairwind_sim::{Config, Simulation};
 use fairwind_trace::{Header, TraceSink};
-use results::Results;
+use results::{ProgramResult, Results};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     for note in &machine.notes {
         output::note(&format!("machine {}: {note}", machine.name));
     }
-    let workload = input::read(&args.workloads)?;
+    let (workload, programs) = input::read(&args.workloads)?;
     let warnings = workload.warnings.iter().map(ToString::to_string);
     for warning in choice
         .warnings
@@ -91,6 +91,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     let results = Results {
         report: simulation.report(ending == Ending::Interrupted),
         settings: choice.settings,
+        programs: programs
+            .iter()
+            .map(|p| ProgramResult::of(p, &simulation))
+            .collect(),
         specs: simulation.spec_reports(),
         group_tasks: simulation.group_task_reports(),
         release: args.kernel,

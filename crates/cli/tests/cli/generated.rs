@@ -5,13 +5,16 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 12] = [
     "",
     "run",
     "check",
     "machine",
     "machine list",
     "machine show",
+    "program",
+    "program list",
+    "program show",
     "kernel",
     "completions",
     "man",

@@ -10,5 +10,6 @@ mod interrupt;
 mod kernel_files;
 mod listings;
 mod options;
+mod programs;
 mod tables;
 mod traces;

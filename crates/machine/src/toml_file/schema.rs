@@ -24,6 +24,7 @@ pub(super) struct File {
     pub(super) caches: Caches,
     pub(super) refill: Refill,
     pub(super) kernel: Kernel,
+    pub(super) calls: Calls,
     pub(super) distance: Distance,
     pub(super) smt: Smt,
     pub(super) idle: Idle,
@@ -106,6 +107,22 @@ pub(super) struct Kernel {
     pub(super) group_level_ns: Fact<u64>,
     pub(super) atomic_ns: Fact<u64>,
     pub(super) vm_exit_ns: Fact<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Calls {
+    pub(super) copy_kib_ns: Fact<u64>,
+    pub(super) pipe_ns: Fact<u64>,
+    pub(super) unix_ns: Fact<u64>,
+    pub(super) tcp_send_ns: Fact<u64>,
+    pub(super) tcp_receive_ns: Fact<u64>,
+    pub(super) poll_ns: Fact<u64>,
+    pub(super) fork_ns: Fact<u64>,
+    pub(super) clone_ns: Fact<u64>,
+    pub(super) exec_ns: Fact<u64>,
+    pub(super) exit_process_ns: Fact<u64>,
+    pub(super) exit_thread_ns: Fact<u64>,
 }
 
 #[derive(Deserialize)]

@@ -13,6 +13,7 @@ use super::env::{
     CpuIdleType, LBF_ACTIVE_LB, LBF_ALL_PINNED, LBF_DST_PINNED, LBF_NEED_BREAK, LBF_SOME_PINNED,
     LbEnv, MigrationType, SCHED_NR_MIGRATE_BREAK,
 };
+use super::report::Verdict;
 use crate::domain::flags::SD_SHARE_CPUCAPACITY;
 use crate::features::Feature;
 use crate::sched::Sched;
@@ -47,36 +48,36 @@ impl Sched {
     }
 
     /// May the task move to the destination, and should it? Notes in `env` why not.
-    fn can_migrate_task(&mut self, task: TaskId, env: &mut LbEnv) -> bool {
+    fn can_migrate_task(&mut self, task: TaskId, env: &mut LbEnv) -> Verdict {
         self.tasks[task].sched_task_hot = false;
         let t = &self.tasks[task];
         if self.throttled_lb_pair(self.sched_group(task), env.src_cpu, env.dst_cpu)
             || t.is_per_cpu_kthread
         {
-            return false;
+            return Verdict::NotAllowed;
         }
         if !self.cpu_allowed(task, env.dst_cpu) {
             self.tasks[task].stats.nr_failed_migrations_affine += 1;
             env.flags |= LBF_SOME_PINNED;
             self.note_other_destination(task, env);
-            return false;
+            return Verdict::NotAllowed;
         }
         env.flags &= !LBF_ALL_PINNED;
         if self.tasks[task].on_cpu {
             self.tasks[task].stats.nr_failed_migrations_running += 1;
-            return false;
+            return Verdict::Runs;
         }
         if env.flags & LBF_ACTIVE_LB != 0 {
-            return true;
+            return Verdict::Moves;
         }
         let hot = self.task_hot(task, env);
         let sd = &self.domains.sd[env.sd];
         if !hot || (sd.nr_balance_failed > sd.cache_nice_tries && !env.cold_only) {
             self.tasks[task].sched_task_hot = hot;
-            return true;
+            return Verdict::Moves;
         }
         self.tasks[task].stats.nr_failed_migrations_hot += 1;
-        false
+        Verdict::Hot
     }
 
     /// A pinned task may still fit another CPU of the destination's group.
@@ -106,7 +107,9 @@ impl Sched {
     pub(super) fn detach_one_task(&mut self, env: &mut LbEnv) -> Option<TaskId> {
         let mut task = self.rqs[env.src_cpu].cfs_tasks_last;
         while task.is_some() {
-            if self.can_migrate_task(task, env) {
+            let verdict = self.can_migrate_task(task, env);
+            self.report_candidate(task, verdict);
+            if verdict == Verdict::Moves {
                 self.detach_task(task, env);
                 self.domain_stats_mut(env.sd).of_mut(env.idle).lb_gained += 1;
                 return Some(task);
@@ -142,7 +145,12 @@ impl Sched {
                 env.flags |= LBF_NEED_BREAK;
                 break;
             }
-            if !self.can_migrate_task(task, env) || !self.take_from_imbalance(task, env) {
+            let mut verdict = self.can_migrate_task(task, env);
+            if verdict == Verdict::Moves && !self.take_from_imbalance(task, env) {
+                verdict = Verdict::TooMuch;
+            }
+            self.report_candidate(task, verdict);
+            if verdict != Verdict::Moves {
                 if self.tasks[task].sched_task_hot {
                     self.tasks[task].stats.nr_failed_migrations_hot += 1;
                 }

@@ -18,10 +18,14 @@ pub enum CpuIdleType {
 
 /// What a pass counts while it moves tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum MigrationType {
+pub enum MigrationType {
+    /// Load average.
     Load,
+    /// Utilisation.
     Util,
+    /// Tasks.
     Task,
+    /// A task too big for its CPU.
     Misfit,
 }
 

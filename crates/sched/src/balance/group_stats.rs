@@ -17,7 +17,7 @@ use crate::units::CpuId;
 
 /// How busy a group is, the least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub(super) enum GroupType {
+pub enum GroupType {
     /// There is room for more tasks.
     #[default]
     HasSpare,
@@ -207,6 +207,7 @@ impl Sched {
                 }
             }
             let sgs = self.update_sg_lb_stats(env, sg, is_local, &mut overloaded);
+            self.report_group(sg, is_local, &sgs);
             if is_local {
                 sds.local_stat = sgs;
             } else if self.update_sd_pick_busiest(env, &sds, sg, &sgs) {

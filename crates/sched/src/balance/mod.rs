@@ -40,6 +40,8 @@ mod imbalance;
 mod misfit;
 mod newidle;
 mod pass;
+mod replay;
+mod report;
 mod rules;
 mod src_group;
 mod src_rq;
@@ -49,7 +51,10 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use env::CpuIdleType;
+pub use env::{CpuIdleType, MigrationType};
+pub use group_stats::GroupType;
+pub use replay::{FollowedMove, LastBalance};
+pub use report::{GroupReport, PassReport, Verdict};
 pub use state::BalanceCost;
 pub use stats::{DomainStats, PassStats};
 

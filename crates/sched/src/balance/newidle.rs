@@ -66,7 +66,7 @@ impl Sched {
             if self.rqs[this_cpu].avg_idle < curr_cost + max_cost {
                 break;
             }
-            if self.domains.sd[sd].flags & SD_BALANCE_NEWIDLE != 0 {
+            if self.domains.sd[sd].flags & SD_BALANCE_NEWIDLE != 0 && self.newidle_balancing {
                 let Some(weight) = self.newidle_weight(sd) else {
                     self.update_newidle_stats(sd, 0);
                     continue;

@@ -122,9 +122,13 @@ impl Sched {
         let cost = self.pass_cost(sd);
         self.lb_mut().time_spent += cost;
         self.domain_stats_mut(sd).of_mut(idle).lb_count += 1;
+        self.report_pass(this_cpu, sd, idle);
 
         let outcome = self.balance_pass(&mut env, this_cpu, continue_balancing);
         let moved = self.settle(&env, outcome);
+        if let Some(report) = self.pass_report() {
+            report.moved = moved;
+        }
         self.lb_mut().cpus = env.cpus;
         self.lb_mut().tasks = env.tasks;
         moved
@@ -161,6 +165,9 @@ impl Sched {
             stats.lb_imbalance = stats.lb_imbalance.wrapping_add(imbalance);
 
             env.src_cpu = busiest;
+            if let Some(report) = self.pass_report() {
+                report.src_cpu = Some(busiest);
+            }
             env.flags |= LBF_ALL_PINNED;
             moved = 0;
             if self.rqs[busiest].nr_running <= 1 {
@@ -266,6 +273,9 @@ impl Sched {
                         push_cpu: this_cpu.0,
                     };
                     active_balance = true;
+                    if let Some(report) = self.pass_report() {
+                        report.active = true;
+                    }
                     self.effects
                         .push(Effect::StopActiveBalance { cpu: busiest });
                 }

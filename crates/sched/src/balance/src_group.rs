@@ -110,6 +110,7 @@ impl Sched {
             return None;
         }
         self.calculate_imbalance(env, &mut sds);
+        self.report_imbalance(env, sds.busiest);
         (env.imbalance != 0).then_some(sds.busiest)
     }
 

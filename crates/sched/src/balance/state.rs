@@ -1,5 +1,6 @@
 //! What balancing keeps beside the run queues and the domains.
 
+use super::report::PassReport;
 use super::stats::DomainStats;
 use crate::cpumask::CpuMask;
 use crate::domain::{ArenaId, BalanceClock, SdId};
@@ -32,6 +33,8 @@ pub(crate) struct Balance {
     pub(super) cpus: CpuMask,
     pub(super) swb_cpus: CpuMask,
     pub(super) tasks: Vec<TaskId>,
+    /// What passes did, where someone asked for it.
+    pub(super) reports: Option<Vec<PassReport>>,
 }
 
 impl Balance {
@@ -46,6 +49,7 @@ impl Balance {
             cpus: CpuMask::none(nr_cpus),
             swb_cpus: CpuMask::none(nr_cpus),
             tasks: Vec::new(),
+            reports: None,
         }
     }
 }

@@ -126,7 +126,7 @@ impl Sched {
                     Err(()) => {}
                 }
             }
-            if !newidle || !self.newidle_balancing || self.sched_balance_newidle(cpu) <= 0 {
+            if !newidle || self.sched_balance_newidle(cpu) <= 0 {
                 return None;
             }
         }

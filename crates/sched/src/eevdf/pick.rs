@@ -90,9 +90,7 @@ impl Sched {
         let task = loop {
             match self.pick_task_eevdf(cpu) {
                 Some(task) => break task,
-                None if newidle
-                    && self.newidle_balancing
-                    && self.sched_balance_newidle(cpu) > 0 => {}
+                None if newidle && self.sched_balance_newidle(cpu) > 0 => {}
                 None => return None,
             }
         };

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::event::{self, TaskContext};
 use super::keys::{Keys, comment, unknown};
 use super::legacy::{self, Resources};
+use crate::action::Launch;
 use crate::error::{Error, ErrorKind};
 use crate::json::{Kind, Member, Value};
 use crate::spec::{Event, Loops, Phase, Policy, TaskSpec, TimerSpec};
@@ -161,6 +162,8 @@ pub(crate) fn task(
         attrs,
         phases,
         unique_timers: task.unique_timers,
+        launch: Launch::WithTheRun,
+        background: false,
     })
 }
 

@@ -3,6 +3,8 @@
 //! Units.       Nanoseconds of the caller's clock.
 
 use super::stats::LoopRow;
+use super::variation::Variation;
+use crate::action::Call;
 use crate::spec::{BufferId, MemoryKind, TaskSpecId};
 
 /// What a task does next.
@@ -35,6 +37,19 @@ pub enum Step {
     SleepUntil(u64),
     /// It sleeps until an [`Effect::Wake`].
     Block,
+    /// It makes a system call, which takes CPU time in the kernel. Then it steps again.
+    Call {
+        /// Which.
+        call: Call,
+        /// How many bytes are copied.
+        bytes: u32,
+        /// On which stream.
+        stream: Option<u32>,
+    },
+    /// It sleeps within the call until an [`Effect::WakeFromCall`].
+    Wait,
+    /// It calls exec(): the kernel may choose another CPU for it. Then it steps again.
+    Exec,
     /// It sleeps, uninterruptibly, while a device works.
     Io {
         /// How long.
@@ -58,6 +73,13 @@ pub struct AttrsId(pub(super) u32);
 pub enum Effect {
     /// Wake a task that blocked. `sync`: the waker says that it will sleep soon; futexes never do.
     Wake {
+        /// Who.
+        task: usize,
+        /// With the kernel's sync hint?
+        sync: bool,
+    },
+    /// Wake a task that waits, from within a system call that was paid for.
+    WakeFromCall {
         /// Who.
         task: usize,
         /// With the kernel's sync hint?
@@ -124,10 +146,14 @@ pub struct RunOptions {
     pub io_bytes_per_ms: u64,
     /// Hand out a [`LoopRow`] for each run through a phase.
     pub log_loops: bool,
+    /// How much the steps of programs vary. Events of rt-app do not.
+    pub variation: Variation,
+    /// Seed of what is drawn.
+    pub seed: u64,
 }
 
 impl Default for RunOptions {
-    /// Start at 0, 1 µs a loop, a device with 20 µs and 500 MB/s, no rows.
+    /// Start at 0, 1 µs a loop, a device with 20 µs and 500 MB/s, no rows, steps of programs that vary as measured.
     fn default() -> Self {
         RunOptions {
             t_zero_ns: 0,
@@ -135,6 +161,8 @@ impl Default for RunOptions {
             io_latency_ns: 20_000,
             io_bytes_per_ms: 500_000,
             log_loops: false,
+            variation: Variation::MEASURED,
+            seed: 1,
         }
     }
 }

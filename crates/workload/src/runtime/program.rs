@@ -17,6 +17,7 @@
 //! Invariants.  A phase begins with PhaseBegin and ends with PhaseEnd; a task begins with Start.
 //! Units.       Nanoseconds.
 
+use crate::action::{Action, Launch};
 use crate::spec::*;
 
 /// No index.
@@ -66,6 +67,7 @@ pub(crate) enum Op {
     SemWait(SemId),
     Yield,
     Fork(TaskSpecId),
+    Program(Action),
 }
 
 /// A phase of the program.
@@ -88,6 +90,8 @@ pub(crate) struct TaskProgram {
     /// Its first phase; the others follow.
     pub(crate) first_phase: u32,
     pub(crate) loops: Loops,
+    pub(crate) launch: Launch,
+    pub(crate) background: bool,
     pub(crate) delay_ns: u64,
     pub(crate) nr_unique_timers: u32,
     /// Its first timer in [`Program::unique_timers`].
@@ -128,6 +132,8 @@ impl Program {
             start: self.ops.len() as u32,
             first_phase: self.phases.len() as u32,
             loops: task.loops,
+            launch: task.launch,
+            background: task.background,
             delay_ns: u64::from(task.delay_us) * NS_PER_US,
             nr_unique_timers: task.unique_timers.len() as u32,
             first_timer: self.unique_timers.len() as u32,
@@ -232,6 +238,7 @@ impl Program {
             Event::SemWait(sem) => ops.push(Op::SemWait(sem)),
             Event::Yield => ops.push(Op::Yield),
             Event::Fork(task) => ops.push(Op::Fork(task)),
+            Event::Program(action) => ops.push(Op::Program(action)),
         }
     }
 }

@@ -18,10 +18,12 @@ pub(crate) struct Queue {
 /// A task's part of the queues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
-    next: u32,
+    pub(super) next: u32,
     /// 0..=99, less is earlier; 100 for tasks that are not real-time.
     pub(crate) priority: u8,
     pub(crate) queued: bool,
+    /// In a wait queue: it is woken instead of those behind it.
+    pub(super) exclusive: bool,
 }
 
 /// Queue priority of tasks that are not real-time.
@@ -33,6 +35,7 @@ impl Link {
             next: NONE,
             priority: NOT_RT,
             queued: false,
+            exclusive: false,
         }
     }
 }

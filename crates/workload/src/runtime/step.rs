@@ -6,7 +6,7 @@
 
 use super::program::{NONE, Op, touched};
 use super::queue::{Link, Queue};
-use super::{AttrsId, Effect, Effects, FORKS_LIMIT, LoopRow, Runtime, Step};
+use super::{AttrsId, Effect, Effects, FORKS_LIMIT, LoopRow, Origin, Runtime, Step};
 use crate::spec::{Loops, MemoryUse, TaskSpecId};
 
 impl Runtime {
@@ -24,6 +24,9 @@ impl Runtime {
             !self.tasks[task].exited,
             "task {task} has ended at {now_ns}"
         );
+        if self.tasks[task].exiting {
+            return self.exit(task, out);
+        }
         loop {
             let op = self.program.ops[self.tasks[task].pc as usize];
             if let Some(step) = self.operate(task, op, now_ns, out) {
@@ -42,7 +45,7 @@ impl Runtime {
                     return Some(Step::SleepUntil(state.first_ns));
                 }
                 if self.program.tasks[state.spec.idx()].loops == Loops::Times(0) {
-                    return Some(self.exit(task));
+                    return Some(self.exit(task, out));
                 }
                 state.pc += 1;
             }
@@ -195,6 +198,7 @@ impl Runtime {
                 state.pc += 1;
                 self.fork(spec, out);
             }
+            Op::Program(action) => return self.act(task, action, now_ns, out),
         }
         None
     }
@@ -209,6 +213,9 @@ impl Runtime {
         }
         state.pc += 1;
         state.timed = false;
+        if state.phase_loop == 0 {
+            state.phase_ns = now_ns;
+        }
         let first = self.program.tasks[state.spec.idx()].first_phase;
         state.row = LoopRow {
             task,
@@ -234,7 +241,12 @@ impl Runtime {
             out.rows.push(state.row);
         }
         state.phase_loop = state.phase_loop.wrapping_add(1);
-        if program.loops != Loops::Times(state.phase_loop) {
+        let again = match program.loops {
+            Loops::Forever => true,
+            Loops::Times(times) => times != state.phase_loop,
+            Loops::For { ns } => now_ns - state.phase_ns < ns,
+        };
+        if again {
             state.pc = program.begin;
         } else {
             state.phase_loop = 0;
@@ -242,7 +254,7 @@ impl Runtime {
                 let own = &self.program.tasks[state.spec.idx()];
                 state.task_loop = state.task_loop.wrapping_add(1);
                 if own.loops == Loops::Times(state.task_loop) {
-                    return Some(self.exit(task));
+                    return Some(self.exit(task, out));
                 }
                 state.pc = self.program.phases[own.first_phase as usize].begin;
             } else {
@@ -307,14 +319,8 @@ impl Runtime {
             return;
         }
         self.forks[spec.idx()] = forks + 1;
-        let task = self.add_task(spec, Some(forks));
+        let task = self.add_task(spec, Origin::Fork(forks));
         out.list.push(Effect::Fork { task, spec });
-    }
-
-    fn exit(&mut self, task: usize) -> Step {
-        self.tasks[task].exited = true;
-        self.nr_alive -= 1;
-        Step::Exit
     }
 }
 

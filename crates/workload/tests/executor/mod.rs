@@ -1,7 +1,7 @@
 //! A toy machine that runs workloads: some CPUs, one queue, no preemption.
 //!
 //! Model.       Tasks that can run queue in the order they became able to; a free CPU takes the
-//!              first. Work takes as long as it says, a byte or hop of memory 1 us. Everything else is instantaneous. Each step
+//!              first. Work takes as long as it says, a byte or hop of memory 1 us, a system call 1 us. Everything else is instantaneous. Each step
 //!              becomes a line: `TIME TASK: WHAT`, times in microseconds.
 //! Invariants.  Events are ordered by time, then by the order they were made in.
 
@@ -82,7 +82,9 @@ impl Executor {
             self.note(task, &step, &out);
             for effect in &out.list {
                 match *effect {
-                    Effect::Wake { task, .. } | Effect::Fork { task, .. } => {
+                    Effect::Wake { task, .. }
+                    | Effect::WakeFromCall { task, .. }
+                    | Effect::Fork { task, .. } => {
                         self.ready.push_back(task);
                     }
                     Effect::Boost { .. } | Effect::Unboost { .. } => {}
@@ -92,6 +94,7 @@ impl Executor {
                 Step::Run { work_ns } => Some(self.now + work_ns),
                 Step::RunTime { until_ns } => Some(until_ns),
                 Step::Memory { count, .. } => Some(self.now + 1_000 * u64::from(count)),
+                Step::Call { .. } => Some(self.now + 1_000),
                 _ => None,
             };
             if let Some(until) = busy {
@@ -99,7 +102,7 @@ impl Executor {
                 return;
             }
             match step {
-                Step::SetAttrs(_) => continue,
+                Step::SetAttrs(_) | Step::Exec => continue,
                 Step::SleepUntil(until) => self.at(until.max(self.now), task, false),
                 Step::Io { ns } => self.at(self.now + ns, task, false),
                 Step::Yield => self.ready.push_back(task),
@@ -116,6 +119,7 @@ impl Executor {
         for effect in &out.list {
             let what = match *effect {
                 Effect::Wake { task, sync: false } => format!("wake {}", self.runtime.name(task)),
+                Effect::WakeFromCall { task, .. } => format!("wake {}", self.runtime.name(task)),
                 Effect::Fork { task, .. } => format!("fork {}", self.runtime.name(task)),
                 other => format!("{other:?}"),
             };
@@ -127,6 +131,10 @@ impl Executor {
             Step::SleepUntil(until) => format!("sleep until {}", until / 1_000),
             Step::Memory { kind, count, .. } => format!("{kind:?} {count}"),
             Step::Io { ns } => format!("io {}", ns / 1_000),
+            Step::Call { call, bytes: 0, .. } => format!("{call:?}"),
+            Step::Call { call, bytes, .. } => format!("{call:?} {bytes}"),
+            Step::Wait => "wait".to_string(),
+            Step::Exec => "exec".to_string(),
             Step::Block => "block".to_string(),
             Step::Yield => "yield".to_string(),
             Step::Exit => "exit".to_string(),

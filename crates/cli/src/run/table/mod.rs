@@ -2,6 +2,7 @@
 
 mod cpus;
 mod groups;
+mod programs;
 mod tasks;
 mod totals;
 
@@ -26,6 +27,9 @@ pub(crate) fn render(results: &Results, all: bool) -> String {
         };
         text.push_str(&table);
     };
+    if !results.programs.is_empty() {
+        section("Programs".to_string(), programs::section(&results.programs));
+    }
     let (title, table) = tasks::section(results, all);
     section(title, table);
     if results.report.groups.len() > 1 {

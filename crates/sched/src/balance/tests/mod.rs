@@ -3,6 +3,7 @@
 mod active;
 mod affinity;
 mod driver;
+mod follow;
 mod idle;
 mod numa;
 mod placement;

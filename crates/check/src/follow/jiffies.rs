@@ -1,0 +1,171 @@
+//! Jiffies, as the kernel counted them: they lag behind the time wherever the CPU that counts is late.
+//!
+//! Model.   Ticks are due at multiples of their length of `ktime`. One CPU, the timekeeper, brings jiffies up to date
+//!          in its tick, and so does each CPU that leaves a state without ticks, or is interrupted in one. The duty
+//!          goes to the next CPU that ticks when the timekeeper stops its tick; a CPU that sees jiffies stand still for
+//!          five of its ticks brings them up to date once.
+//! Units.   ns of the trace clock, jiffies as in the debug file.
+//! Source.  kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_do_update_jiffies64`, `tick_nohz_irq_enter`,
+//!          `tick_nohz_stop_tick` @ 6.1, 6.12.
+//! Deviations. That a CPU stopped its tick is not recorded: it did if a tick that was due did not come. Interrupts of
+//!          idle CPUs other than the timer's are not recorded.
+
+use crate::facts::ClockFacts;
+
+/// `MAX_STALLED_JIFFIES`.
+const MAX_STALLED: u32 = 5;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct CpuTick {
+    stopped: bool,
+    last_jiffies: u64,
+    stalled: u32,
+}
+
+/// The kernel's jiffies at the current record.
+#[derive(Clone, Debug)]
+pub(super) struct Jiffies {
+    tick: u64,
+    /// Trace clock of a time at which a tick was due, and the jiffies then due.
+    epoch: u64,
+    at_epoch: u64,
+    now: u64,
+    timekeeper: Option<u32>,
+    cpus: Vec<CpuTick>,
+}
+
+impl Jiffies {
+    pub(super) fn new(clock: Option<ClockFacts>, tick: u64, start: u64, nr_cpus: usize) -> Jiffies {
+        let clock = clock.unwrap_or(ClockFacts {
+            jiffies: start / tick,
+            sched_clock: start,
+            ktime: start,
+        });
+        // The debug file shows the lower half of the count.
+        let counted = clock.jiffies & u64::from(u32::MAX);
+        let epoch = clock.sched_clock.saturating_sub(clock.ktime % tick);
+        let mut jiffies = Jiffies {
+            tick,
+            epoch,
+            at_epoch: counted,
+            now: counted,
+            timekeeper: None,
+            cpus: vec![CpuTick::default(); nr_cpus],
+        };
+        jiffies.update(start);
+        jiffies
+    }
+
+    /// The kernel's jiffies.
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// When the next tick is due after a time.
+    pub(super) fn next_tick(&self, ts: u64) -> u64 {
+        let since = ts.saturating_sub(self.epoch);
+        self.epoch + (since / self.tick + 1) * self.tick
+    }
+
+    fn update(&mut self, ts: u64) {
+        let due = self.at_epoch + ts.saturating_sub(self.epoch) / self.tick;
+        self.now = self.now.max(due);
+    }
+
+    /// A CPU's timer interrupt; true if the tick may run in it.
+    pub(super) fn timer(&mut self, cpu: u32, ts: u64) -> bool {
+        let at = cpu as usize;
+        if self.cpus[at].stopped {
+            self.update(ts);
+            return false;
+        }
+        let timekeeper = *self.timekeeper.get_or_insert(cpu);
+        if timekeeper == cpu {
+            self.update(ts);
+        }
+        if self.cpus[at].last_jiffies != self.now {
+            self.cpus[at].stalled = 0;
+        } else {
+            self.cpus[at].stalled += 1;
+            if self.cpus[at].stalled == MAX_STALLED {
+                self.update(ts);
+                self.cpus[at].stalled = 0;
+            }
+        }
+        self.cpus[at].last_jiffies = self.now;
+        true
+    }
+
+    /// An idle CPU stops its tick.
+    pub(super) fn stop(&mut self, cpu: u32) {
+        self.cpus[cpu as usize].stopped = true;
+        if self.timekeeper == Some(cpu) {
+            self.timekeeper = None;
+        }
+    }
+
+    /// A CPU is interrupted, or leaves idle for good.
+    pub(super) fn busy(&mut self, cpu: u32, ts: u64, leaves_idle: bool) {
+        let at = cpu as usize;
+        if self.cpus[at].stopped {
+            self.update(ts);
+            self.cpus[at].stopped = !leaves_idle;
+        }
+    }
+
+    pub(super) fn is_stopped(&self, cpu: u32) -> bool {
+        self.cpus[cpu as usize].stopped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ticks of 4 ms are due at 2, 6, 10 … ms of the trace clock.
+    fn jiffies() -> Jiffies {
+        let clock = ClockFacts {
+            jiffies: 100,
+            sched_clock: 3_000_000,
+            ktime: 9_000_000,
+        };
+        Jiffies::new(Some(clock), 4_000_000, 3_000_000, 2)
+    }
+
+    #[test]
+    fn only_the_timekeeper_counts() {
+        let mut j = jiffies();
+        assert_eq!(j.now(), 100);
+        assert_eq!(j.next_tick(3_000_000), 6_000_000);
+        j.timer(0, 6_100_000);
+        assert_eq!(j.now(), 101);
+        j.timer(1, 10_100_000);
+        assert_eq!(j.now(), 101, "cpu0 is late");
+        j.timer(0, 14_000_000);
+        assert_eq!(j.now(), 103);
+    }
+
+    #[test]
+    fn the_duty_goes_to_the_next_that_ticks() {
+        let mut j = jiffies();
+        j.timer(0, 6_100_000);
+        j.stop(0);
+        j.timer(1, 14_100_000);
+        assert_eq!(j.now(), 103);
+        assert!(!j.timer(0, 18_100_000), "no tick of its own");
+        assert_eq!(j.now(), 104, "an interrupt brings jiffies up to date");
+    }
+
+    #[test]
+    fn who_sees_them_stand_still_for_five_ticks_counts_once() {
+        let mut j = jiffies();
+        j.timer(0, 6_100_000);
+        // The first tick notes them; five more find them as they were.
+        for tick in 0..5 {
+            j.timer(1, 10_100_000 + tick * 4_000_000);
+            assert_eq!(j.now(), 101);
+        }
+        j.timer(1, 30_100_000);
+        assert_eq!(j.now(), 107);
+    }
+}

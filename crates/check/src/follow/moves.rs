@@ -1,0 +1,149 @@
+//! The moves that a pass recorded, from its first record to its last, and how ours makes them.
+//!
+//! Model.  A pass writes a charge of the source queue's running task, a record for each move, and a charge of the
+//!         destination's. They are gathered until a record of another kind ends the call that they belong to.
+//! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu` @ 6.1, 6.12.
+
+use super::Follower;
+use super::cpu::Move;
+use crate::record::{Record, What};
+use fairwind_sched::balance::FollowedMove;
+use fairwind_sched::domain::SdId;
+use fairwind_sched::task::Class;
+use fairwind_sched::{CpuId, TaskId};
+
+impl Follower<'_> {
+    /// A task went to another CPU: as part of a wakeup, or because a pass moved it.
+    pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
+        if self.is_waking(r.cpu, pid) {
+            self.place(r, pid);
+            self.leave(pid, dest);
+            return;
+        }
+        if orig as usize >= self.cpus.len() || dest as usize >= self.cpus.len() {
+            return;
+        }
+        if self.cpu(r.cpu).waking.is_none() && r.softirq {
+            self.drop_clock(r);
+        }
+        let task = self.task(pid, "", orig, r.ts);
+        if self.sched.tasks[task].cpu.0 == dest {
+            return;
+        }
+        self.begin_pass(r.cpu);
+        let moved = Move { task, orig, dest };
+        let context = self.cpu(r.cpu);
+        if r.irq {
+            context.irq_moves.push(moved)
+        } else {
+            context.moves.push(moved)
+        }
+    }
+
+    /// A record of a pass that may move something: what was before it is kept.
+    pub(super) fn begin_pass(&mut self, cpu: u32) {
+        if self.cpu(cpu).before_pass.is_none() {
+            let mut before = self.sched.clone();
+            before.effects.clear();
+            self.cpu(cpu).before_pass = Some(Box::new(before));
+        }
+    }
+
+    /// A softirq wakes a stopper: balancing will have it push its CPU's running task.
+    pub(super) fn wakes_stopper(&mut self, r: &Record, task: TaskId) {
+        if r.softirq && self.sched.tasks[task].class == Class::Stop {
+            self.begin_pass(r.cpu);
+            let busiest = self.sched.tasks[task].cpu;
+            let dest = self.pushed_to(busiest).unwrap_or(CpuId(r.cpu));
+            self.cpu(r.cpu).pushes.push((busiest, dest));
+        }
+    }
+
+    /// Where a stopper that has been woken moves a task.
+    fn pushed_to(&self, busiest: CpuId) -> Option<CpuId> {
+        let own = self.records[self.at + 1..]
+            .iter()
+            .filter(|r| r.cpu == busiest.0);
+        let mut stops = false;
+        for r in own {
+            match &r.what {
+                What::Switch { next, .. } if stops || next.pid == 0 => return None,
+                What::Switch { next, .. } => stops = next.comm.starts_with("migration/"),
+                What::Migrate { dest, .. } if stops => return Some(CpuId(*dest)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Does the kernel move something, or have it pushed, in the softirq that this CPU is about to run?
+    pub(super) fn moves_ahead(&self, cpu: u32) -> bool {
+        let mut waking = None;
+        for r in self.records[self.at + 1..].iter().filter(|r| r.cpu == cpu) {
+            match &r.what {
+                What::Timer | What::Switch { .. } => return false,
+                What::Waking { comm, .. } if r.softirq && comm.starts_with("migration/") => {
+                    return true;
+                }
+                What::Waking { pid, .. } => waking = Some(*pid),
+                What::Migrate { pid, .. } if r.softirq && waking != Some(*pid) => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// After moves that ours did not make: the kernel's pass succeeded in the first domain that spans both CPUs.
+    pub(super) fn note_balanced(&mut self, kernel: &[Move]) {
+        let jiffies = self.sched.jiffies;
+        for moved in kernel {
+            let dest = CpuId(moved.dest);
+            let sds: Vec<SdId> = self.sched.domains.for_each_domain(dest).collect();
+            for sd in sds {
+                let span = self.sched.domains.sched_domain_span(sd);
+                if !span.test(CpuId(moved.orig)) {
+                    continue;
+                }
+                let sd = &mut self.sched.domains.sd[sd];
+                sd.last_balance = jiffies;
+                sd.balance_interval = sd.min_interval as u32;
+                sd.nr_balance_failed = 0;
+                break;
+            }
+        }
+    }
+
+    /// The clock of a queue that this CPU locked to move a task. A queue whose running task was not
+    /// charged had its clock updated already; one that runs no fair task is never charged.
+    fn lock_clock(&mut self, cpu: u32, queue: CpuId, ts: u64) -> u64 {
+        if let Some(&told) = self.cpu(cpu).clocks.get(&queue.0) {
+            return told;
+        }
+        let rq = &self.sched.rqs[queue];
+        if self.sched.is_fair(rq.curr) {
+            rq.clock
+        } else {
+            self.clock_at(queue, ts)
+        }
+    }
+
+    /// Moves what the kernel moved.
+    pub(super) fn follow_moves(&mut self, cpu: u32, ts: u64, kernel: &[Move]) {
+        let mut followed = Vec::new();
+        for moved in kernel {
+            let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
+            if self.sched.tasks[moved.task].class != Class::Stop {
+                followed.push(FollowedMove {
+                    task: moved.task,
+                    dest,
+                    src_now: self.lock_clock(cpu, orig, ts),
+                    dest_now: self.lock_clock(cpu, dest, ts),
+                });
+            }
+        }
+        self.cpu(cpu).clocks.clear();
+        for _ in 0..self.sched.follow_pass(&followed) {
+            self.judge.mended("moved tasks that were not waiting");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The same pass as the kernel's, on a copy of ours.
+//!
+//! Model.   What a move tells of its pass: the moment, towards which CPU, and over which domain. That is the lowest that
+//!          has both CPUs, for a pass never takes from the group that it balances for. Ours does a pass over that
+//!          domain, with the state as it was when the pass's first record was written and the clocks that its records
+//!          tell. How often balancing had failed is what following led to; if another number gives the kernel's answer,
+//!          it is not recorded, and from then on has that value.
+
+use super::Follower;
+use super::cpu::Move;
+use fairwind_sched::balance::CpuIdleType;
+use fairwind_sched::domain::SdId;
+use fairwind_sched::domain::flags::SD_BALANCE_NEWIDLE;
+use fairwind_sched::features::Feature;
+use fairwind_sched::{CpuId, Effect, Sched, TaskState};
+
+/// Passes over domains, one after the other, each towards a CPU.
+pub(super) type Passes = Vec<(CpuId, SdId)>;
+
+/// A pass of the kernel that moved something.
+pub(super) struct Asked {
+    /// Its name in reports.
+    pub(super) kind: &'static str,
+    /// Ours when its first record was written.
+    pub(super) before: Sched,
+    pub(super) pass: Pass,
+    /// Clocks of queues that its records tell.
+    pub(super) clocks: Vec<(u32, u64)>,
+    /// What it moved.
+    pub(super) moves: Vec<Move>,
+    /// CPUs whose running tasks it had pushed.
+    pub(super) pushes: Vec<u32>,
+}
+
+/// In which call of the scheduler a pass was.
+#[derive(Clone, Debug)]
+pub(super) enum Pass {
+    /// In the softirq of a CPU that balances for itself, and as the nohz balancer for idle ones.
+    Softirq {
+        cpu: CpuId,
+        clock: u64,
+        passes: Passes,
+    },
+    /// In `schedule()` of a CPU without tasks, whose running task is in this state.
+    NewlyIdle {
+        cpu: CpuId,
+        clock: u64,
+        prev_state: TaskState,
+        passes: Passes,
+    },
+}
+
+/// Ours after it did a pass.
+pub(super) struct Answer {
+    pub(super) sched: Sched,
+    pub(super) moves: Vec<Move>,
+    /// Whose running tasks are to be pushed.
+    pub(super) pushes: Vec<u32>,
+}
+
+impl Follower<'_> {
+    /// Does the pass on a copy of `base`; `failed` is how often balancing its domains had failed, if not as often as
+    /// following led to.
+    pub(super) fn ask_pass(&self, base: &Sched, asked: &Asked, failed: Option<u32>) -> Answer {
+        let mut copy = base.clone();
+        for &(cpu, now) in &asked.clocks {
+            copy.follow_clock(CpuId(cpu), now);
+        }
+        copy.effects.clear();
+        copy.report_passes(true);
+        let (Pass::Softirq { passes, .. } | Pass::NewlyIdle { passes, .. }) = &asked.pass;
+        if let Some(failed) = failed {
+            for &(_, sd) in passes {
+                copy.domains.sd[sd].nr_balance_failed = failed;
+            }
+        }
+        match &asked.pass {
+            Pass::Softirq { cpu, clock, passes } => {
+                for &(dest, sd) in passes {
+                    ask_softirq(&mut copy, *cpu, dest, sd, *clock);
+                }
+            }
+            Pass::NewlyIdle {
+                cpu,
+                clock,
+                prev_state,
+                passes,
+            } => ask_newly_idle(&mut copy, *cpu, *clock, *prev_state, passes),
+        }
+        answer(copy)
+    }
+
+    /// The passes that a number of moves belong to.
+    pub(super) fn passes_of(&self, moves: impl Iterator<Item = (CpuId, CpuId)>) -> Passes {
+        let domains = &self.sched.domains;
+        let pass = |(orig, dest)| {
+            let sd = domains
+                .for_each_domain(dest)
+                .find(|&sd| domains.sched_domain_span(sd).test(orig))?;
+            Some((dest, sd))
+        };
+        let mut passes: Passes = moves.filter_map(pass).collect();
+        passes.dedup();
+        passes
+    }
+}
+
+/// Ours after a pass, and what it did.
+pub(super) fn answer(sched: Sched) -> Answer {
+    let moves = moves(&sched);
+    let pushes = sched.effects.iter().filter_map(|effect| match effect {
+        Effect::StopActiveBalance { cpu } => Some(cpu.0),
+        _ => None,
+    });
+    let pushes = pushes.collect();
+    Answer {
+        sched,
+        moves,
+        pushes,
+    }
+}
+
+fn ask_softirq(copy: &mut Sched, cpu: CpuId, dest: CpuId, sd: SdId, clock: u64) {
+    // Whoever runs while the softirq does ran at the tick before it, but for the softirq's own thread.
+    let idle = if dest != cpu || copy.is_idle(cpu) || copy.rqs[cpu].idle_balance {
+        CpuIdleType::Idle
+    } else {
+        CpuIdleType::NotIdle
+    };
+    copy.ask_balance(dest, sd, idle, clock);
+}
+
+/// That tasks were pulled tells that the CPU looked for some, and in which domain: neither the machine nor what looking
+/// costs nor a random number nor a wakeup on its way kept it from that.
+fn ask_newly_idle(copy: &mut Sched, cpu: CpuId, clock: u64, prev: TaskState, passes: &Passes) {
+    let drawn = copy.profile.features.has(Feature::NI_RANDOM);
+    copy.profile.features.set(Feature::NI_RANDOM, false);
+    copy.set_overloaded(true);
+    let rq = &mut copy.rqs[cpu];
+    let avg_idle = std::mem::replace(&mut rq.avg_idle, u64::MAX / 2);
+    let ttwu_pending = std::mem::take(&mut rq.ttwu_pending);
+    let sds: Vec<SdId> = copy.domains.for_each_domain(cpu).collect();
+    let flags: Vec<_> = sds.iter().map(|&sd| copy.domains.sd[sd].flags).collect();
+    for &sd in &sds {
+        if !passes.contains(&(cpu, sd)) {
+            copy.domains.sd[sd].flags &= !SD_BALANCE_NEWIDLE;
+        }
+    }
+    if prev != TaskState::Running && !copy.is_idle(cpu) {
+        copy.set_current_state(cpu, prev);
+    }
+    copy.schedule(cpu, clock, false);
+    for (sd, flags) in sds.into_iter().zip(flags) {
+        copy.domains.sd[sd].flags = flags;
+    }
+    copy.rqs[cpu].avg_idle = avg_idle;
+    copy.rqs[cpu].ttwu_pending = ttwu_pending;
+    copy.profile.features.set(Feature::NI_RANDOM, drawn);
+}
+
+fn moves(sched: &Sched) -> Vec<Move> {
+    let moved = |effect: &Effect| match effect {
+        Effect::Migrate { task, orig, dest } => Some(Move {
+            task: *task,
+            orig: orig.0,
+            dest: dest.0,
+        }),
+        _ => None,
+    };
+    sched.effects.iter().filter_map(moved).collect()
+}

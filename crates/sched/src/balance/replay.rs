@@ -1,0 +1,137 @@
+//! Following another scheduler's balancing.
+//!
+//! Model.  As in [`replay`](crate::replay), what would be decided is asked on a copy. Here is what the copy needs to
+//!         know beforehand (the other's jiffies, the clocks of its queues, which domain its pass was over), and how
+//!         several moves of one pass are carried out.
+//! Source. kernel/sched/fair.c: `sched_balance_softirq`, `_nohz_idle_balance`, `detach_tasks`, `attach_tasks` @ 6.1,
+//!         6.12.
+
+use super::env::CpuIdleType;
+use crate::domain::SdId;
+use crate::sched::Sched;
+use crate::task::TaskState;
+use crate::units::{CpuId, Nanos, TaskId};
+use alloc::vec::Vec;
+
+/// When a domain was last balanced, and how that went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastBalance {
+    /// Jiffy of the last pass.
+    pub last_balance: u64,
+    /// Milliseconds to the next.
+    pub balance_interval: u32,
+    /// Passes in a row that could not move what they wanted to.
+    pub nr_balance_failed: u32,
+}
+
+/// A task that the other scheduler moved, and the clocks of both queues when it did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FollowedMove {
+    /// Who.
+    pub task: TaskId,
+    /// Where to.
+    pub dest: CpuId,
+    /// The clock of the queue it left.
+    pub src_now: Nanos,
+    /// The clock of the queue it went to.
+    pub dest_now: Nanos,
+}
+
+impl Sched {
+    /// Tells the jiffies, which from now on do not follow from the time: another kernel's may lag behind it.
+    pub fn follow_jiffies(&mut self, jiffies: u64) {
+        self.tell_jiffies(jiffies);
+    }
+
+    /// The balancing softirq of a CPU runs, whatever it then does.
+    pub fn follow_softirq(&mut self, cpu: CpuId) {
+        self.sched_softirq_runs(cpu);
+    }
+
+    /// Brings the clock of a CPU's queue to a time.
+    pub fn follow_clock(&mut self, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        self.update_rq_clock(cpu);
+    }
+
+    /// When a domain was last balanced.
+    pub fn last_balance(&self, sd: SdId) -> LastBalance {
+        let sd = &self.domains.sd[sd];
+        LastBalance {
+            last_balance: sd.last_balance,
+            balance_interval: sd.balance_interval,
+            nr_balance_failed: sd.nr_balance_failed,
+        }
+    }
+
+    /// Sets when a domain was last balanced.
+    pub fn set_last_balance(&mut self, sd: SdId, last: LastBalance) {
+        let sd = &mut self.domains.sd[sd];
+        sd.last_balance = last.last_balance;
+        sd.balance_interval = last.balance_interval;
+        sd.nr_balance_failed = last.nr_balance_failed;
+    }
+
+    /// Takes over what passes of `other`, a copy of this scheduler, noted down beside the queues: when domains are due,
+    /// and the nohz balancer's work.
+    pub fn adopt_balance_notes(&mut self, other: &Sched) {
+        self.domains.clone_from(&other.domains);
+        self.nohz.clone_from(&other.nohz);
+        self.rd_overloaded = other.rd_overloaded;
+        for cpu in other.rqs.ids() {
+            let (rq, theirs) = (&mut self.rqs[cpu], &other.rqs[cpu]);
+            rq.next_balance = theirs.next_balance;
+            rq.nohz_flags = theirs.nohz_flags;
+            rq.idle_balance = theirs.idle_balance;
+        }
+    }
+
+    /// One pass over a domain towards its CPU, as that CPU's softirq does it, or another one's for an idle CPU.
+    pub fn ask_balance(&mut self, cpu: CpuId, sd: SdId, idle: CpuIdleType, now: Nanos) {
+        self.set_time(now);
+        self.update_rq_clock(cpu);
+        self.update_blocked_averages(cpu);
+        let mut continue_balancing = true;
+        self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing);
+        self.domains.sd[sd].last_balance = self.jiffies;
+        let busy = !self.idle_cpu(cpu) && !self.sched_idle_cpu(cpu);
+        let due = self.domains.for_each_domain(cpu).map(|sd| {
+            let interval = self.get_sd_balance_interval(sd, busy);
+            self.domains.sd[sd].last_balance + interval
+        });
+        if let Some(next_balance) = due.min() {
+            self.rqs[cpu].next_balance = next_balance;
+        }
+    }
+
+    /// Was more than one task queued on some CPU when all were last looked at?
+    pub fn set_overloaded(&mut self, overloaded: bool) {
+        self.rd_overloaded = overloaded;
+    }
+
+    /// Moves what a pass of the other scheduler moved, in its order: first all are taken off their queues, then the last
+    /// one is queued first. How many were not waiting and so could not be moved.
+    pub fn follow_pass(&mut self, moves: &[FollowedMove]) -> usize {
+        let mut detached = Vec::new();
+        for moved in moves {
+            let t = &self.tasks[moved.task];
+            let src = t.cpu;
+            if !t.is_queued() || t.on_cpu || src == moved.dest || t.state == TaskState::New {
+                continue;
+            }
+            self.set_time(moved.src_now);
+            self.update_rq_clock(src);
+            self.deactivate_task(src, moved.task, 0);
+            self.set_task_cpu(moved.task, moved.dest);
+            detached.push(*moved);
+        }
+        let missed = moves.len() - detached.len();
+        for moved in detached.into_iter().rev() {
+            self.set_time(moved.dest_now);
+            self.update_rq_clock(moved.dest);
+            self.activate_task(moved.dest, moved.task, 0);
+            self.wakeup_preempt(moved.dest, moved.task, 0);
+        }
+        missed
+    }
+}

@@ -1,0 +1,56 @@
+//! Following another scheduler's balancing.
+
+use super::driver::{Driver, cpu};
+use crate::balance::{CpuIdleType, FollowedMove, Verdict};
+use crate::profile::Release;
+
+/// Five tasks on the first of two CPUs, and a pass that is asked on a copy: it moves two, says so, and what is followed
+/// afterwards leaves the queues as if it had been done here.
+#[test]
+fn a_pass_that_is_followed_is_the_pass_that_was_asked() {
+    for release in Release::ALL {
+        let mut d = Driver::new(release, 1, 2, 1);
+        d.ticking = d.mask(&[]);
+        let hogs: alloc::vec::Vec<_> = (0..5).map(|_| d.hog(&[0, 1])).collect();
+        d.now += 8_000_000;
+        let sd = d.sched.domains.base[1];
+        let mut asked = d.sched.clone();
+        asked.report_passes(true);
+        asked.ask_balance(cpu(1), sd, CpuIdleType::Idle, d.now);
+        let [report] = asked.pass_reports() else {
+            panic!("one pass: {:?}", asked.pass_reports());
+        };
+        assert_eq!((report.moved, report.imbalance), (2, 2), "{release:?}");
+        assert_eq!((report.src_cpu, report.groups.len()), (Some(cpu(0)), 2));
+        let moves = [(hogs[1], Verdict::Moves), (hogs[2], Verdict::Moves)];
+        assert_eq!(report.candidates[0], (hogs[0], Verdict::Runs));
+        assert_eq!(report.candidates[1..], moves);
+
+        let followed = moves.map(|(task, _)| FollowedMove {
+            task,
+            dest: cpu(1),
+            src_now: d.now,
+            dest_now: d.now,
+        });
+        assert_eq!(d.sched.follow_pass(&followed), 0, "all could be moved");
+        let order = |sched: &crate::Sched| {
+            let rq = &sched.rqs[cpu(1)];
+            (rq.nr_running, rq.cfs_tasks_first, rq.cfs_tasks_last)
+        };
+        assert_eq!(order(&d.sched), order(&asked));
+        assert_eq!(d.sched.follow_pass(&followed), 2, "they are there already");
+    }
+}
+
+/// Jiffies that are told stay as they are while time goes on, and count for when a domain is due.
+#[test]
+fn told_jiffies_do_not_follow_from_the_time() {
+    let mut d = Driver::new(Release::V6_12, 1, 2, 1);
+    d.sched.follow_jiffies(5000);
+    d.sched.follow_clock(cpu(0), d.now + 100_000_000);
+    assert_eq!(d.sched.jiffies, 5000);
+    let sd = d.sched.domains.base[0];
+    d.sched
+        .ask_balance(cpu(0), sd, CpuIdleType::Idle, d.now + 100_000_000);
+    assert_eq!(d.sched.last_balance(sd).last_balance, 5000);
+}

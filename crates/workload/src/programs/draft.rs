@@ -1,0 +1,136 @@
+//! A workload in the making: what models of programs are written with.
+
+use crate::action::{Action, ClockId, CounterId, Launch, StreamKind};
+use crate::cgroup::GroupSpec;
+use crate::spec::{
+    Attrs, Event, GroupIdx, Loops, Objects, Phase, Policy, TaskSpec, TaskSpecId, Workload,
+};
+
+/// A workload in the making.
+#[derive(Debug)]
+pub(super) struct Draft {
+    workload: Workload,
+}
+
+impl From<Action> for Event {
+    fn from(action: Action) -> Event {
+        Event::Program(action)
+    }
+}
+
+/// A phase that is run through once.
+pub(super) fn once(name: &str, events: Vec<Event>) -> Phase {
+    repeat(name, Loops::Times(1), events)
+}
+
+/// A phase.
+pub(super) fn repeat(name: &str, loops: Loops, events: Vec<Event>) -> Phase {
+    Phase {
+        name: name.to_string(),
+        loops,
+        attrs: Attrs::default(),
+        events,
+    }
+}
+
+impl Draft {
+    pub(super) fn new() -> Draft {
+        Draft {
+            workload: Workload {
+                global: Default::default(),
+                groups: vec![GroupSpec {
+                    path: "/".to_string(),
+                    ..GroupSpec::default()
+                }],
+                tasks: Vec::new(),
+                objects: Objects::default(),
+                warnings: Vec::new(),
+            },
+        }
+    }
+
+    /// Adds the first of `count` streams of a kind.
+    pub(super) fn streams(&mut self, kind: StreamKind, count: u32) -> u32 {
+        let streams = &mut self.workload.objects.streams;
+        let first = streams.len() as u32;
+        streams.extend(std::iter::repeat_n(kind, count as usize));
+        first
+    }
+
+    /// Adds a clock.
+    pub(super) fn clock(&mut self) -> ClockId {
+        self.workload.objects.measured.clocks += 1;
+        ClockId(self.workload.objects.measured.clocks - 1)
+    }
+
+    /// Adds a counter.
+    pub(super) fn counter(&mut self) -> CounterId {
+        self.workload.objects.measured.counters += 1;
+        CounterId(self.workload.objects.measured.counters - 1)
+    }
+
+    /// Adds the program's first process.
+    pub(super) fn main(&mut self, name: &str, phases: Vec<Phase>) {
+        let task = self.child(name, Launch::Process, phases);
+        self.workload.tasks[task.idx()].instances = 1;
+    }
+
+    /// Adds a task of which others create instances.
+    pub(super) fn child(&mut self, name: &str, launch: Launch, phases: Vec<Phase>) -> TaskSpecId {
+        self.workload.tasks.push(TaskSpec {
+            name: name.to_string(),
+            instances: 0,
+            delay_us: 0,
+            loops: Loops::Times(1),
+            attrs: Attrs {
+                policy: Some(Policy::Other),
+                priority: Some(0),
+                ..Attrs::default()
+            },
+            phases,
+            unique_timers: Vec::new(),
+            launch,
+            background: false,
+        });
+        TaskSpecId(self.workload.tasks.len() as u32 - 1)
+    }
+
+    /// Bytes that a task keeps using.
+    pub(super) fn working_set(&mut self, task: TaskSpecId, bytes: u64) {
+        self.workload.tasks[task.idx()].attrs.working_set = Some(bytes);
+    }
+
+    /// The same for all tasks.
+    pub(super) fn working_set_of_all(&mut self, bytes: u64) {
+        for task in &mut self.workload.tasks {
+            task.attrs.working_set = Some(bytes);
+        }
+    }
+
+    /// The run does not wait for a task's end.
+    pub(super) fn background(&mut self, task: TaskSpecId) {
+        self.workload.tasks[task.idx()].background = true;
+    }
+
+    pub(super) fn finish(self) -> Workload {
+        self.workload
+    }
+}
+
+/// Lets what starts with the run start in a group; children are in their parent's.
+pub(super) fn put_into_group(workload: &mut Workload, path: &str) {
+    let mut group = GroupIdx(0);
+    let mut at = String::new();
+    for part in path.split('/').skip(1) {
+        at = format!("{at}/{part}");
+        workload.groups.push(GroupSpec {
+            path: at.clone(),
+            parent: Some(group),
+            ..GroupSpec::default()
+        });
+        group = GroupIdx(workload.groups.len() as u32 - 1);
+    }
+    for task in workload.tasks.iter_mut().filter(|task| task.instances > 0) {
+        task.attrs.group = Some(group);
+    }
+}

@@ -1,0 +1,101 @@
+//! Reading, writing and polling streams, step by step.
+//!
+//! Model.       A call is first paid for, with all bytes it asks for, and then takes effect: it moves bytes and wakes, or
+//!              waits and tries again.
+
+use super::stream::Progress;
+use super::{Effects, Runtime, Step};
+use crate::action::{Call, ObjectRef};
+
+impl Runtime {
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        task: u32,
+        stream: ObjectRef,
+        bytes: u32,
+        out: &mut Effects,
+    ) -> Option<Step> {
+        let state = &mut self.tasks[task as usize];
+        let number = stream.of(state.instance);
+        let stream = &mut self.streams[number];
+        let call = &mut state.call;
+        let bytes = bytes - call.moved;
+        if !call.begun {
+            call.begun = true;
+            state.timed = true;
+            return Some(Step::Call {
+                call: stream.read_call(),
+                bytes,
+                stream: Some(number as u32),
+            });
+        }
+        let Some(got) = stream.read(task, bytes, call, &mut self.links, out) else {
+            return Some(Step::Wait);
+        };
+        if got < bytes {
+            *call = Progress {
+                moved: call.moved + got,
+                ..Progress::default()
+            };
+        } else {
+            *call = Progress::default();
+            state.pc += 1;
+        }
+        None
+    }
+
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        task: u32,
+        stream: ObjectRef,
+        bytes: u32,
+        out: &mut Effects,
+    ) -> Option<Step> {
+        let state = &mut self.tasks[task as usize];
+        let number = stream.of(state.instance);
+        let stream = &mut self.streams[number];
+        if !state.call.begun {
+            state.call.begun = true;
+            state.timed = true;
+            return Some(Step::Call {
+                call: stream.write_call(),
+                bytes,
+                stream: Some(number as u32),
+            });
+        }
+        if !stream.write(task, bytes, &mut state.call, &mut self.links, out) {
+            return Some(Step::Wait);
+        }
+        state.call = Progress::default();
+        state.pc += 1;
+        None
+    }
+
+    pub(super) fn poll(&mut self, task: u32, stream: ObjectRef) -> Option<Step> {
+        let state = &mut self.tasks[task as usize];
+        if !state.call.begun {
+            state.call.begun = true;
+            state.timed = true;
+            return Some(Step::Call {
+                call: Call::Poll,
+                bytes: 0,
+                stream: Some(stream.of(state.instance) as u32),
+            });
+        }
+        let stream = &mut self.streams[stream.of(state.instance)];
+        if !stream.poll(task, &mut self.links) {
+            return Some(Step::Wait);
+        }
+        state.call = Progress::default();
+        state.pc += 1;
+        None
+    }
+
+    /// Bytes written to and read from a stream so far.
+    pub fn stream_bytes(&self, stream: u32) -> (u64, u64) {
+        let stream = &self.streams[stream as usize];
+        (stream.written, stream.read)
+    }
+}
