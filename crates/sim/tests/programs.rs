@@ -6,12 +6,22 @@ use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_workload::programs::{self, LIST};
 
 /// A small one of each program.
-const SMALL: [&str; 5] = [
+const SMALL: [&str; 15] = [
     "hackbench:groups=2,fds=3,loops=5",
     "hackbench:groups=1,fds=4,loops=20,ipc=pipe,mode=thread",
     "perf-pipe:loops=200",
     "perf-pipe:loops=200,mode=thread,cgroup=/a/b",
     "netperf:pairs=3,duration=5ms",
+    "lat_ctx:processes=4,size=16k,rounds=20",
+    "tbench:clients=2,duration=5ms",
+    "schbench:threads=3,duration=20ms,operations=1",
+    "stress-ng:cpu=3,cpu-ops=12",
+    "sysbench-cpu:threads=3,time=5ms",
+    "sysbench-threads:threads=4,time=5ms,yields=20,locks=2",
+    "volano:rooms=1,users=4,messages=5",
+    "httperf:sessions=3,calls=20,burst=5,workers=2",
+    "oltp:connections=3,duration=10ms",
+    "producer-consumer:pairs=3,items=30,places=2",
 ];
 
 struct Run {

@@ -154,8 +154,28 @@ pub enum Action {
     Reap,
     /// Notes the time.
     Stamp(ClockId),
-    /// Counts one.
-    Count(CounterId),
+    /// Counts.
+    Count {
+        /// In which counter.
+        counter: CounterId,
+        /// How many.
+        by: u32,
+    },
+    /// Adds one to a semaphore.
+    Post(ObjectRef),
+    /// Takes one from a semaphore.
+    Take(ObjectRef),
+    /// Draws one of `count` mutexes, from `first` on.
+    Choose {
+        /// The first of them.
+        first: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// Locks the mutex drawn last.
+    LockChosen,
+    /// Unlocks it.
+    UnlockChosen,
     /// Begins what [`Since::Lap`] counts from.
     StartLap,
     /// Adds a latency.

@@ -10,11 +10,20 @@
 
 mod draft;
 mod hackbench;
+mod httperf;
 mod join;
+mod lat_ctx;
 mod metric;
 mod netperf;
+mod oltp;
 mod params;
 mod perf_pipe;
+mod producer_consumer;
+mod schbench;
+mod stress_ng;
+mod sysbench;
+mod tbench;
+mod volano;
 
 use crate::spec::Workload;
 pub use join::join;
@@ -49,7 +58,21 @@ pub struct Info {
 }
 
 /// All programs, in the order in which they are told of.
-pub static LIST: &[&Info] = &[&hackbench::INFO, &perf_pipe::INFO, &netperf::INFO];
+pub static LIST: &[&Info] = &[
+    &hackbench::INFO,
+    &perf_pipe::INFO,
+    &lat_ctx::INFO,
+    &netperf::INFO,
+    &tbench::INFO,
+    &schbench::INFO,
+    &stress_ng::INFO,
+    &sysbench::CPU,
+    &sysbench::LOCKS,
+    &volano::INFO,
+    &httperf::INFO,
+    &oltp::INFO,
+    &producer_consumer::INFO,
+];
 
 /// The program of a name.
 pub fn find(name: &str) -> Option<&'static Info> {

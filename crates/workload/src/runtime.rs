@@ -73,6 +73,10 @@ struct Task {
     exited: bool,
     /// When it starts; its timers count from here.
     first_ns: u64,
+    /// When it came to its first phase.
+    begun_ns: u64,
+    /// The mutex drawn last.
+    chosen: MutexId,
     /// When the first run through the present phase began.
     phase_ns: u64,
     /// When the present lap began.
@@ -376,6 +380,8 @@ impl Runtime {
             timed: false,
             exiting: false,
             exited: false,
+            begun_ns: 0,
+            chosen: MutexId(0),
             phase_ns: 0,
             lap_ns: 0,
             wakeup_ns: 0,

@@ -139,7 +139,7 @@ pub enum Loops {
     Forever,
     /// So many times.
     Times(u32),
-    /// Again while less time than this has passed since the first time began; phases of programs only.
+    /// Again while less time than this has passed since the first time began; programs only.
     For {
         /// How long.
         ns: u64,

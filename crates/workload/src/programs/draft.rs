@@ -1,9 +1,10 @@
 //! A workload in the making: what models of programs are written with.
 
-use crate::action::{Action, ClockId, CounterId, Launch, StreamKind};
+use crate::action::{Action, ClockId, CounterId, LatencyId, Launch, StreamKind};
 use crate::cgroup::GroupSpec;
 use crate::spec::{
-    Attrs, Event, GroupIdx, Loops, Objects, Phase, Policy, TaskSpec, TaskSpecId, Workload,
+    Attrs, BufferId, BufferSpec, Event, GroupIdx, Loops, Objects, Phase, Policy, TaskSpec,
+    TaskSpecId, Workload,
 };
 
 /// A workload in the making.
@@ -67,6 +68,51 @@ impl Draft {
     pub(super) fn counter(&mut self) -> CounterId {
         self.workload.objects.measured.counters += 1;
         CounterId(self.workload.objects.measured.counters - 1)
+    }
+
+    /// Adds a latency.
+    pub(super) fn latency(&mut self) -> LatencyId {
+        self.workload.objects.measured.latencies += 1;
+        LatencyId(self.workload.objects.measured.latencies - 1)
+    }
+
+    /// Adds the first of `count` semaphores.
+    pub(super) fn semaphores(&mut self, count: u32) -> u32 {
+        let semaphores = &mut self.workload.objects.semaphores;
+        let first = semaphores.len() as u32;
+        semaphores.extend((first..first + count).map(|number| format!("semaphore{number}")));
+        first
+    }
+
+    /// Adds the first of `count` mutexes.
+    pub(super) fn mutexes(&mut self, count: u32) -> u32 {
+        let mutexes = &mut self.workload.objects.mutexes;
+        let first = mutexes.len() as u32;
+        mutexes.extend((first..first + count).map(|number| format!("mutex{number}")));
+        first
+    }
+
+    /// Adds a buffer that is read and written from its start.
+    pub(super) fn buffer(&mut self, size: u64) -> BufferId {
+        let buffers = &mut self.workload.objects.buffers;
+        buffers.push(BufferSpec {
+            name: None,
+            size,
+            stride: 1,
+            random: false,
+            footprint: size,
+        });
+        BufferId(buffers.len() as u32 - 1)
+    }
+
+    /// I/O goes to a device that takes time.
+    pub(super) fn slow_device(&mut self) {
+        self.workload.global.io_device = "/dev/vda".to_string();
+    }
+
+    /// How often all phases of a task are run through.
+    pub(super) fn repeat_task(&mut self, task: TaskSpecId, loops: Loops) {
+        self.workload.tasks[task.idx()].loops = loops;
     }
 
     /// Adds the program's first process.

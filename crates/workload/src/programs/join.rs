@@ -3,10 +3,12 @@
 //! Model.       Tasks of one follow those of the other, and each keeps its own objects; groups of equal paths are one group,
 //!              of which the first that states a setting counts. Beside programs the tasks of files run in the background: the
 //!              run is over when the programs are.
+//!              If one has an I/O device of its own, all I/O goes there.
 //! Invariants.  Names of tasks stay unique: a later one that is taken gets a number.
 
 use super::Program;
 use crate::action::Action;
+use crate::global::Global;
 use crate::spec::*;
 use std::collections::BTreeSet;
 
@@ -102,6 +104,9 @@ fn append(whole: &mut Workload, mut other: Workload) {
     into.measured.clocks += from.measured.clocks;
     into.measured.counters += from.measured.counters;
     into.measured.latencies += from.measured.latencies;
+    if other.global.io_device != Global::default().io_device {
+        whole.global.io_device = other.global.io_device;
+    }
     whole.warnings.append(&mut other.warnings);
 }
 
@@ -162,13 +167,20 @@ impl Shift {
 
     fn action(&self, action: &mut Action) {
         match action {
-            Action::Compute { .. } | Action::Exec | Action::Reap | Action::StartLap => {}
+            Action::Compute { .. }
+            | Action::Exec
+            | Action::Reap
+            | Action::StartLap
+            | Action::LockChosen
+            | Action::UnlockChosen => {}
             Action::Read { stream, .. } | Action::Write { stream, .. } | Action::Poll(stream) => {
                 stream.first += self.streams
             }
             Action::Create(task) => task.0 += self.tasks,
             Action::Stamp(clock) => clock.0 += self.clocks,
-            Action::Count(counter) => counter.0 += self.counters,
+            Action::Count { counter, .. } => counter.0 += self.counters,
+            Action::Post(sem) | Action::Take(sem) => sem.first += self.semaphores,
+            Action::Choose { first, .. } => *first += self.mutexes,
             Action::Record { into, .. } => into.0 += self.latencies,
         }
     }

@@ -86,7 +86,11 @@ fn build(values: &Values) -> (Workload, Vec<Metric>) {
     let exchange = vec![
         write(requests, request),
         read(responses, response),
-        Action::Count(transactions).into(),
+        Action::Count {
+            counter: transactions,
+            by: 1,
+        }
+        .into(),
     ];
     let netperf = draft.child(
         "netperf",

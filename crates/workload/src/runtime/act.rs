@@ -1,8 +1,10 @@
 //! One action of a program.
 
+use super::step::wake_first;
 use super::stream::Progress;
 use super::{Effects, Runtime, Step};
 use crate::action::{Action, Call, Since};
+use crate::spec::MutexId;
 
 impl Runtime {
     pub(super) fn act(
@@ -42,7 +44,33 @@ impl Runtime {
                 });
             }
             Action::Stamp(clock) => self.measures.stamp(clock, now_ns),
-            Action::Count(counter) => self.measures.count(counter),
+            Action::Count { counter, by } => self.measures.count(counter, by),
+            Action::Post(sem) => {
+                let sem = &mut self.semaphores[sem.of(state.instance)];
+                sem.value += 1;
+                state.timed |= wake_first(&mut sem.waiters, &mut self.links, out);
+            }
+            Action::Take(sem) => {
+                let sem = &mut self.semaphores[sem.of(state.instance)];
+                if sem.value == 0 {
+                    state.timed = true;
+                    sem.waiters.push(id, &mut self.links);
+                    return Some(Step::Block);
+                }
+                sem.value -= 1;
+            }
+            Action::Choose { first, count } => {
+                let drawn = self.draws.next() % u64::from(count);
+                state.chosen = MutexId(first + drawn as u32);
+            }
+            Action::LockChosen => {
+                let mutex = state.chosen;
+                return self.lock(id, mutex, out);
+            }
+            Action::UnlockChosen => {
+                let mutex = state.chosen;
+                self.unlock(id, mutex, out);
+            }
             Action::StartLap => state.lap_ns = now_ns,
             Action::Record { into, since } => {
                 let ns = match since {

@@ -40,8 +40,8 @@ impl Measures {
         stamps.last_ns = now_ns;
     }
 
-    pub(crate) fn count(&mut self, counter: CounterId) {
-        self.counters[counter.idx()] += 1;
+    pub(crate) fn count(&mut self, counter: CounterId, by: u32) {
+        self.counters[counter.idx()] += u64::from(by);
     }
 
     pub(crate) fn record(&mut self, latency: LatencyId, ns: u64) {

@@ -7,7 +7,8 @@
 use super::program::{NONE, Op, touched};
 use super::queue::{Link, Queue};
 use super::{AttrsId, Effect, Effects, FORKS_LIMIT, LoopRow, Origin, Runtime, Step};
-use crate::spec::{Loops, MemoryUse, TaskSpecId};
+use crate::action::Launch;
+use crate::spec::{Loops, MemoryUse, MutexId, TaskSpecId};
 
 impl Runtime {
     /// Tells what a task does next, at `now_ns`. The task is on a CPU and done with its last step.
@@ -44,6 +45,7 @@ impl Runtime {
                 if now_ns < state.first_ns {
                     return Some(Step::SleepUntil(state.first_ns));
                 }
+                state.begun_ns = now_ns;
                 if self.program.tasks[state.spec.idx()].loops == Loops::Times(0) {
                     return Some(self.exit(task, out));
                 }
@@ -119,26 +121,7 @@ impl Runtime {
                     });
                 }
             }
-            Op::Lock(mutex) => {
-                let taken = match &mut self.pi {
-                    Some(pi) => {
-                        // Whoever waits is woken as the owner.
-                        state.pc += 1;
-                        pi.lock(id, mutex, &mut self.links, out)
-                    }
-                    None => {
-                        let taken = self
-                            .mutexes
-                            .lock(id, mutex, state.contended, &mut self.links);
-                        state.contended = !taken;
-                        state.pc += u32::from(taken);
-                        taken
-                    }
-                };
-                if !taken {
-                    return Some(Step::Block);
-                }
-            }
+            Op::Lock(mutex) => return self.lock(id, mutex, out),
             Op::Unlock(mutex) => {
                 state.pc += 1;
                 self.unlock(id, mutex, out);
@@ -241,24 +224,23 @@ impl Runtime {
             out.rows.push(state.row);
         }
         state.phase_loop = state.phase_loop.wrapping_add(1);
-        let again = match program.loops {
-            Loops::Forever => true,
-            Loops::Times(times) => times != state.phase_loop,
-            Loops::For { ns } => now_ns - state.phase_ns < ns,
-        };
-        if again {
+        if again(program.loops, state.phase_loop, now_ns - state.phase_ns) {
             state.pc = program.begin;
         } else {
             state.phase_loop = 0;
             if program.last {
                 let own = &self.program.tasks[state.spec.idx()];
                 state.task_loop = state.task_loop.wrapping_add(1);
-                if own.loops == Loops::Times(state.task_loop) {
+                if !again(own.loops, state.task_loop, now_ns - state.begun_ns) {
                     return Some(self.exit(task, out));
                 }
                 state.pc = self.program.phases[own.first_phase as usize].begin;
             } else {
                 state.pc = self.program.phases[phase as usize + 1].begin;
+                if self.program.tasks[state.spec.idx()].launch != Launch::WithTheRun {
+                    // A program goes on to its next phase; only what it comes back to could stop the clock.
+                    return None;
+                }
             }
         }
         (!state.timed).then_some(Step::Run {
@@ -305,7 +287,27 @@ impl Runtime {
         None
     }
 
-    fn unlock(&mut self, task: u32, mutex: crate::spec::MutexId, out: &mut Effects) {
+    /// Takes a mutex, or waits for it.
+    pub(super) fn lock(&mut self, task: u32, mutex: MutexId, out: &mut Effects) -> Option<Step> {
+        let state = &mut self.tasks[task as usize];
+        let taken = match &mut self.pi {
+            Some(pi) => {
+                // Whoever waits is woken as the owner.
+                state.pc += 1;
+                pi.lock(task, mutex, &mut self.links, out)
+            }
+            None => {
+                let contended = state.contended;
+                let taken = self.mutexes.lock(task, mutex, contended, &mut self.links);
+                state.contended = !taken;
+                state.pc += u32::from(taken);
+                taken
+            }
+        };
+        (!taken).then_some(Step::Block)
+    }
+
+    pub(super) fn unlock(&mut self, task: u32, mutex: MutexId, out: &mut Effects) {
         match &mut self.pi {
             Some(pi) => pi.unlock(task, mutex, &mut self.links, out),
             None => self.mutexes.unlock(mutex, &mut self.links, out),
@@ -324,9 +326,19 @@ impl Runtime {
     }
 }
 
+/// After so many times, and so much time: once more?
+#[inline]
+fn again(loops: Loops, done: u32, ns_since: u64) -> bool {
+    match loops {
+        Loops::Forever => true,
+        Loops::Times(times) => times != done,
+        Loops::For { ns } => ns_since < ns,
+    }
+}
+
 /// Wakes the first waiter; false: there was none.
 #[inline]
-fn wake_first(queue: &mut Queue, links: &mut [Link], out: &mut Effects) -> bool {
+pub(super) fn wake_first(queue: &mut Queue, links: &mut [Link], out: &mut Effects) -> bool {
     match queue.pop(links) {
         Some(task) => {
             out.list.push(Effect::Wake {

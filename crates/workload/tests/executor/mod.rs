@@ -50,7 +50,7 @@ impl Executor {
     pub(crate) fn run_until(&mut self, end: u64) {
         let end = self.runtime.end_ns().unwrap_or(end).min(end);
         while let Some((&(time, number), _)) = self.events.first_key_value() {
-            if time > end {
+            if time > end || self.runtime.is_over() {
                 break;
             }
             assert!(time >= self.now, "time goes back");
