@@ -81,6 +81,10 @@ pub struct CfsRq {
     pub cpu: CpuId,
     /// The entity that stands for it one level up; none at the root.
     pub se: SeId,
+    /// FLAT_GROUPS: what the group would weigh in its parent's queue; 0: nothing of it is queued here.
+    pub flat_share: u64,
+    /// FLAT_GROUPS: Σ of that over the groups right below it, unscaled.
+    pub flat_below: u64,
     /// The group is cpu.idle.
     pub idle: bool,
     /// On the CPU's list of queues with load.
@@ -145,6 +149,8 @@ impl CfsRq {
             tg,
             cpu,
             se,
+            flat_share: 0,
+            flat_below: 0,
             idle: false,
             on_list: false,
             leaf_prev: CfsRqId::NONE,

@@ -62,6 +62,7 @@ impl Sched {
             shares: NICE_0_LOAD,
             idle: false,
             load_avg: 0,
+            flat_below: 0,
             bandwidth: CfsBandwidth {
                 hierarchical_quota: self.groups[parent].bandwidth.hierarchical_quota,
                 ..CfsBandwidth::unlimited(phase)
@@ -70,10 +71,13 @@ impl Sched {
             dead: false,
         });
         self.groups[parent].children.insert(0, group);
+        let queue_parent = self.queue_parent(group);
+        let idle = self.groups_are_flat() && self.is_idle_group(parent);
         for cpu in self.rqs.ids() {
             let se = self.ses.next_id();
             let cfs_rq = self.cfs_rqs.push(CfsRq::new(group, cpu, se));
-            let parent_cfs = self.groups[parent].cfs_rq[cpu.idx()];
+            self.cfs_rqs[cfs_rq].idle = idle;
+            let parent_cfs = self.groups[queue_parent].cfs_rq[cpu.idx()];
             let parent_se = self.cfs_rqs[parent_cfs].se;
             let mut entity = SchedEntity::new(LoadWeight::new(NICE_0_LOAD), TaskId::NONE, cfs_rq);
             entity.cfs_rq = parent_cfs;
@@ -209,7 +213,23 @@ impl Sched {
         if self.groups[group].idle == idle {
             return Ok(());
         }
+        let changed = self.groups_made_idle(group);
         self.groups[group].idle = idle;
+        for group in changed {
+            self.mark_queues_idle(group, idle);
+        }
+        self.apply_shares(
+            group,
+            if idle {
+                scale_load(WEIGHT_IDLEPRIO)
+            } else {
+                NICE_0_LOAD
+            },
+        );
+        Ok(())
+    }
+
+    fn mark_queues_idle(&mut self, group: GroupId, idle: bool) {
         for cpu in self.rqs.ids() {
             let cfs_rq = self.groups[group].cfs_rq[cpu.idx()];
             let mut se = self.cfs_rqs[cfs_rq].se;
@@ -232,15 +252,6 @@ impl Sched {
                 se = self.ses[se].parent;
             }
         }
-        self.apply_shares(
-            group,
-            if idle {
-                scale_load(WEIGHT_IDLEPRIO)
-            } else {
-                NICE_0_LOAD
-            },
-        );
-        Ok(())
     }
 
     /// Sets quota, period and burst. Where groups do not compete (FAIR_GROUP_SCHED) they have no limits: nothing is set.

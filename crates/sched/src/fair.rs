@@ -317,6 +317,7 @@ impl Sched {
             se = self.ses[se].parent;
             height += 1;
         }
+        self.refresh_flat_weights(cpu);
         self.update_misfit_status(cpu, Some(task));
     }
 

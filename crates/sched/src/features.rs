@@ -106,6 +106,7 @@ features! {
     }
     Change {
         FAIR_GROUP_SCHED, ON, ON, "groups compete with each other (CONFIG_FAIR_GROUP_SCHED); off: all tasks as in the root";
+        FLAT_GROUPS, OFF, OFF, "two levels for the scheduler, however deep the group tree: depth goes into the weights";
         LB_COLD_FIRST, OFF, OFF, "when balancing may move cache-hot tasks, cold ones go first";
         SPARSE_GROUP_TICK, OFF, OFF, "the tick works half as often at each level further from the task";
         SIS_CACHE, OFF, OFF, "leave a CPU to the task that sleeps there for a moment";

@@ -94,6 +94,8 @@ pub struct TaskGroup {
     pub idle: bool,
     /// Σ load_avg its queues have reported.
     pub load_avg: i64,
+    /// FLAT_GROUPS: Σ of the shares of the groups right below it, over all CPUs, unscaled.
+    pub flat_below: u64,
     /// Its limit.
     pub bandwidth: CfsBandwidth,
     /// Utilisation clamps, [min, max].

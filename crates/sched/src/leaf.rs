@@ -36,7 +36,7 @@ impl Sched {
             return self.rqs[cpu].tmp_alone_branch.is_none();
         }
         self.cfs_rqs[cfs_rq].on_list = true;
-        let parent_group = self.groups[self.cfs_rqs[cfs_rq].tg].parent;
+        let parent_group = self.queue_parent(self.cfs_rqs[cfs_rq].tg);
         if parent_group.is_none() {
             let last = self.rqs[cpu].leaf_last;
             self.leaf_insert_after(cpu, cfs_rq, last);
@@ -100,6 +100,6 @@ impl Sched {
         } else {
             self.rqs[cfs.cpu].tmp_alone_branch
         };
-        prev.is_some() && self.groups[self.cfs_rqs[prev].tg].parent == cfs.tg
+        prev.is_some() && self.queue_parent(self.cfs_rqs[prev].tg) == cfs.tg
     }
 }

@@ -47,6 +47,7 @@ mod eevdf;
 mod empty_cfs_rq;
 mod fair;
 mod fair_class;
+mod flat;
 mod fork;
 mod hotplug;
 mod idle_scan;

@@ -427,6 +427,9 @@ impl Sched {
     ///            replaced by load_here
     /// ```
     pub(crate) fn calc_group_shares(&self, cfs_rq: CfsRqId) -> u64 {
+        if self.groups_are_flat() && self.has_flat_relatives(cfs_rq) {
+            return self.flat_group_weight(cfs_rq);
+        }
         let cfs = &self.cfs_rqs[cfs_rq];
         let tg = &self.groups[cfs.tg];
         let tg_shares = tg.shares as i64;
@@ -447,6 +450,9 @@ impl Sched {
     pub(crate) fn update_cfs_group(&mut self, se: SeId) {
         let gcfs_rq = self.ses[se].my_q;
         if gcfs_rq.is_some() {
+            if self.groups_are_flat() {
+                self.update_flat_shares(gcfs_rq);
+            }
             (self.fair.update_cfs_group)(self, se, gcfs_rq);
         }
     }

@@ -137,6 +137,8 @@ pub struct Rq {
     pub active_balance: ActiveBalance,
     /// Exit latency of the idle state it is in; none: not in one, or the machine has none.
     pub idle_exit_latency: Option<Nanos>,
+    /// FLAT_GROUPS: shares have changed since the groups here were last given their weights.
+    pub flat_stale: bool,
     /// SIS_CACHE: until then this CPU is left to the task that sleeps here.
     pub cache_hot_timeout: Nanos,
     /// Counters.

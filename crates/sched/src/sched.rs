@@ -140,6 +140,7 @@ impl Sched {
             shares: crate::entity::NICE_0_LOAD,
             idle: false,
             load_avg: 0,
+            flat_below: 0,
             bandwidth: CfsBandwidth {
                 quota: RUNTIME_INF,
                 ..CfsBandwidth::unlimited(0)
@@ -216,6 +217,7 @@ impl Sched {
                 nohz_flags: 0,
                 active_balance: ActiveBalance::default(),
                 idle_exit_latency: None,
+                flat_stale: false,
                 cache_hot_timeout: 0,
                 stats: RqStats::default(),
             });

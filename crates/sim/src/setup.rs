@@ -55,6 +55,26 @@ fn has_group_settings(workload: &Workload) -> bool {
     })
 }
 
+/// Refuses limits that FLAT_GROUPS would not keep: those of groups with groups below them.
+fn check_flat_limits(workload: &Workload) -> Result<(), SetupError> {
+    for group in &workload.groups {
+        let above = group.parent.map(|parent| &workload.groups[parent.idx()]);
+        let limited = above.filter(|above| {
+            let limit = above.bandwidth.as_ref();
+            limit.is_some_and(|limit| limit.quota_us.is_some())
+        });
+        if let Some(above) = limited {
+            return Err(SetupError {
+                what: format!(
+                    "group {} has a CPU limit, which under FLAT_GROUPS does not hold for {} below it: limit each of the groups without groups below them, or leave FLAT_GROUPS off",
+                    above.path, group.path
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Takes CPUs the machine does not have from tasks, and all limits from those left without any; tells whose.
 fn fit_affinity(workload: &mut Workload, nr_cpus: usize) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -99,6 +119,9 @@ impl Simulation {
         } = config;
         let nr_cpus = machine.nr_cpus();
         check_groups(&workload, nr_cpus)?;
+        if profile.features.has(Feature::FLAT_GROUPS) {
+            check_flat_limits(&workload)?;
+        }
         let mut warnings = fit_affinity(&mut workload, nr_cpus);
         if !profile.features.has(Feature::FAIR_GROUP_SCHED) && has_group_settings(&workload) {
             warnings

@@ -25,7 +25,7 @@ impl TraceSink for Keep {
         Ok(())
     }
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.0.borrow_mut().push(event.clone());
+        self.0.borrow_mut().push(*event);
         Ok(())
     }
     fn finish(self: Box<Self>) -> io::Result<()> {

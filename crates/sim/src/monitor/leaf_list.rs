@@ -55,7 +55,7 @@ impl LeafList {
                 )
             });
         }
-        let parent = sched.groups[cfs.tg].parent;
+        let parent = sched.queue_parent(cfs.tg);
         let parent = parent
             .get()
             .map(|parent| sched.groups[parent].cfs_rq[cfs.cpu.idx()])?;

@@ -32,7 +32,7 @@ fn fault(sched: &Sched, cfs_rq: CfsRqId) -> Option<String> {
     while group.is_some() {
         let above = sched.groups[group].cfs_rq[cfs.cpu.idx()];
         count += u32::from(sched.cfs_rqs[above].throttled);
-        group = sched.groups[group].parent;
+        group = sched.queue_parent(group);
     }
     (count != cfs.throttle_count).then(|| {
         format!(

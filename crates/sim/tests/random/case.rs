@@ -5,7 +5,7 @@ use crate::draw::Draw;
 use crate::workload::{Contents, workload};
 use fairwind_machine::{Costs, Machine};
 use fairwind_sched::features::{FeatureInfo, Origin};
-use fairwind_sched::{BwInterleave, FEATURES, KernelProfile, Preempt, Release};
+use fairwind_sched::{BwInterleave, FEATURES, Feature, KernelProfile, Preempt, Release};
 use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_trace::{Header, create};
 use fairwind_workload::parse;
@@ -155,6 +155,8 @@ impl Case {
             Theme::Large => draw.range(10, 40) * MS,
             _ => draw.range(20, 150) * MS,
         };
+        // Limits of groups with groups below them are refused then.
+        let flat = profile.features.has(Feature::FLAT_GROUPS);
         let contents = Contents {
             nr_cpus: nr_cpus as u64,
             max_tasks: if theme == Theme::Large { 24 } else { 8 },
@@ -164,7 +166,7 @@ impl Case {
                 Theme::Long if draw.chance(50) => 0,
                 _ => 4,
             },
-            limits: matches!(theme, Theme::Limits | Theme::Changes) || draw.chance(30),
+            limits: (matches!(theme, Theme::Limits | Theme::Changes) || draw.chance(30)) && !flat,
             rt: draw.chance(50),
             locks: draw.chance(60),
         };
