@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(TARGET)/test-tools
 
-.PHONY: all demo test test-tools fuzz fidelity lint help
+.PHONY: all demo test test-tools fuzz fidelity record lint help
 
 all: ## Build the command: target/release/fairwind
 	$(CARGO) build --release --package fairwind
@@ -26,6 +26,9 @@ fuzz: ## Damage recordings at random and check them, for SECONDS=60
 
 fidelity: ## Write the agreement table of docs/fidelity.md anew
 	WRITE_FIDELITY=1 $(CARGO) test --quiet --package fairwind-check --test fidelity_page
+
+record: ## Record the kept recordings anew in QEMU, or RECORDING=wakers-smt-6.12 alone
+	recordings/record $(addprefix recordings/,$(or $(RECORDING),$(notdir $(wildcard recordings/*-6.*))))
 
 lint: ## Clippy without warnings, and the format
 	$(CARGO) clippy --workspace --all-targets -- -D warnings

@@ -53,6 +53,7 @@ fn table() -> String {
     let mut folders: Vec<PathBuf> = fs::read_dir(root().join("recordings"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
         .collect();
     folders.sort();
     for folder in folders {
