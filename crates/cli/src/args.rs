@@ -1,6 +1,7 @@
 //! The command line: one declaration for parsing, help, completions and man pages.
 
 use crate::check::{CheckFormat, Requirement, cgroup_file, member, requirement};
+use crate::compare::CompareArgs;
 use crate::duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -39,6 +40,7 @@ Examples:
   fairwind run app.json --feature NO_RUN_TO_PARITY --set base_slice_ns=3ms
   fairwind run app.json --trace app.pftrace        and every event, for ui.perfetto.dev
   fairwind run hackbench:groups=4 --machine 2x32x2 a benchmark program, and what it prints
+  fairwind compare app.json --with NO_RUN_TO_PARITY    does a feature make a difference?
   fairwind machine show spr-2x60                   a machine as a drawing
   fairwind kernel 6.12                             its features and tunables
 
@@ -55,6 +57,8 @@ Colours are used on a terminal only, and not if NO_COLOR is set.";
 pub(crate) enum Command {
     /// Run a workload and print what each task, group and CPU got
     Run(RunArgs),
+    /// Compare kernels, with statistics over several runs
+    Compare(CompareArgs),
     /// Hold a recorded kernel's decisions against ours
     Check(CheckArgs),
     /// List machines, or show one

@@ -45,6 +45,12 @@ impl Error {
         self
     }
 
+    /// Says first where it was found.
+    pub(crate) fn within(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
     /// Prints the message and its hints.
     pub(crate) fn print(&self) -> ExitCode {
         output::error(&self.message, &self.hints);
@@ -80,6 +86,15 @@ impl From<fairwind_workload::programs::SpecError> for Error {
 impl From<fairwind_sim::SetupError> for Error {
     fn from(error: fairwind_sim::SetupError) -> Self {
         Error::input(error)
+    }
+}
+
+impl From<fairwind_lab::RunError> for Error {
+    fn from(error: fairwind_lab::RunError) -> Self {
+        match error {
+            fairwind_lab::RunError::Setup(error) => Error::input(error),
+            fairwind_lab::RunError::Store(error) => Error::failed(error),
+        }
     }
 }
 

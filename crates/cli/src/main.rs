@@ -7,15 +7,18 @@
 
 mod args;
 mod check;
+mod compare;
 mod duration;
 mod error;
 mod generate;
+mod interrupt;
 mod kernel;
 mod machine;
 mod output;
 mod profile;
 mod program;
 mod run;
+mod runs;
 mod suggest;
 mod text_table;
 
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Check(args) => check::run(&args),
         Command::Machine(args) => machine::machine(&args.command),
         Command::Program(args) => program::program(&args.command),

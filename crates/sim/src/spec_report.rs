@@ -18,6 +18,8 @@ pub struct MergedReport {
     pub tasks: u64,
     /// Of these, so many have ended.
     pub ended: u64,
+    /// When the last of them ended; none: not all have.
+    pub ended_ns: Option<Nanos>,
     /// CPU time.
     pub cpu_ns: Nanos,
     /// CPU time in millionths of all CPU time of the machine.
@@ -54,6 +56,7 @@ impl Merge {
             name,
             tasks: 0,
             ended: 0,
+            ended_ns: Some(0),
             cpu_ns: 0,
             share_ppm: 0,
             stall_ns: 0,
@@ -78,6 +81,7 @@ impl Merge {
         let report = &mut self.report;
         report.tasks += 1;
         report.ended += u64::from(run.ended_at.is_some());
+        report.ended_ns = report.ended_ns.zip(run.ended_at).map(|(a, b)| a.max(b));
         report.cpu_ns += run.cpu_ns;
         report.stall_ns += run.stall_ns;
         report.voluntary_switches += task.stats.nvcsw;
@@ -96,6 +100,9 @@ impl Merge {
 
     fn finish(mut self, whole: u128) -> MergedReport {
         let part = u128::from(self.report.cpu_ns) * 1_000_000;
+        if self.report.tasks == 0 {
+            self.report.ended_ns = None;
+        }
         self.report.share_ppm = part.checked_div(whole).unwrap_or(0) as u64;
         self.report.wakeup_latency = self.latency.map(|latency| LatencyReport {
             count: latency.len(),

@@ -1,104 +1,41 @@
-//! Drives a simulation to its end, in steps short enough to react to Ctrl-C and to show progress.
-//!
-//! Model.       Each step simulates so much time as takes about [`STEP`] of real time. Where a run
-//!              stops between steps does not change what is simulated.
-//! Invariants.  Every run ends: one that has neither a duration nor an end of its own after
-//!              [`DEFAULT_DURATION`], one whose tasks all wait for what never comes when nothing
-//!              has happened for [`STUCK`].
+//! Drives a simulation to its end or to Ctrl-C, with progress, and tells of what the user may not expect.
 
-use super::interrupt;
 use super::progress::Progress;
 use crate::duration::format_round;
-use crate::output;
-use fairwind_sched::Nanos;
-use fairwind_sim::{Outcome, Simulation};
-use std::time::{Duration, Instant};
-
-/// How long a run goes on that knows no end.
-const DEFAULT_DURATION: Nanos = 10_000_000_000;
-/// Real time a step should take.
-const STEP: Duration = Duration::from_millis(20);
-/// Shortest and longest step in simulated time. The longest bounds the real time of a step in which a
-/// quiet machine becomes busy.
-const STEP_NS: std::ops::RangeInclusive<Nanos> = 10_000..=10_000_000;
-/// No single sleep of a workload is longer than 2^32 us, 72 minutes.
-const STUCK: Nanos = 2 * 3600 * 1_000_000_000;
-
-/// How a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// By itself.
-    Over,
-    /// It was asked to.
-    Interrupted,
-}
+use crate::{interrupt, output};
+use fairwind_lab::{DEFAULT_DURATION, Ending, end_of};
+use fairwind_sim::Simulation;
 
 /// Runs to the end, or until asked to stop.
 pub(crate) fn drive(simulation: &mut Simulation) -> Ending {
-    let mut end = simulation.end();
-    if end.is_none() && !simulation.workload_ends() {
-        output::note(&format!(
-            "the workload has no end: simulating {}; choose with --duration or \"duration\" in \"global\"",
-            format_round(DEFAULT_DURATION)
-        ));
-        end = Some(DEFAULT_DURATION);
+    let end = end_of(simulation);
+    if end != simulation.end() {
+        output::note(&no_end());
     }
     let mut progress = Progress::new(end);
-    let mut activity = Activity::default();
-    let mut step = 1_000_000;
-    loop {
-        if interrupt::asked() {
-            return Ending::Interrupted;
-        }
-        let until = simulation.now() + step;
-        let until = end.map_or(until, |end| end.min(until));
-        let started = Instant::now();
-        if simulation.run_until(until) == Outcome::Finished || end == Some(simulation.now()) {
-            return Ending::Over;
-        }
-        let took = started.elapsed();
-        step = if took > STEP { step / 2 } else { step * 2 };
-        step = step.clamp(*STEP_NS.start(), *STEP_NS.end());
-        progress.show(simulation.now());
-        if end.is_none() && activity.is_stuck(simulation) {
-            return Ending::Over;
-        }
+    let ending = fairwind_lab::drive(simulation, |now| {
+        progress.show(now);
+        !interrupt::asked()
+    });
+    drop(progress);
+    if let Ending::Stuck { since } = ending {
+        output::warning(&format!("{}; --duration bounds the run", stuck(since)));
     }
+    ending
 }
 
-/// When something last happened, looked at every second of simulated time.
-#[derive(Default)]
-struct Activity {
-    looked_at: Nanos,
-    switches: u64,
-    last: Nanos,
+/// What is told of a workload that runs forever.
+pub(crate) fn no_end() -> String {
+    format!(
+        "the workload has no end: simulating {}; choose with --duration or \"duration\" in \"global\"",
+        format_round(DEFAULT_DURATION)
+    )
 }
 
-impl Activity {
-    /// Has nothing happened for longer than any sleep lasts? Tells of it.
-    fn is_stuck(&mut self, simulation: &Simulation) -> bool {
-        let now = simulation.now();
-        if now < self.looked_at + 1_000_000_000 {
-            return false;
-        }
-        self.looked_at = now;
-        let sched = simulation.sched();
-        let switches = sched
-            .rqs
-            .ids()
-            .map(|cpu| sched.rqs[cpu].stats.nr_switches)
-            .sum();
-        let idle = sched.rqs.ids().all(|cpu| sched.rqs[cpu].nr_running == 0);
-        if self.switches != switches || !idle {
-            (self.switches, self.last) = (switches, now);
-        }
-        let stuck = now - self.last >= STUCK;
-        if stuck {
-            output::warning(&format!(
-                "since {} at the latest all tasks wait for what never comes; --duration bounds the run",
-                format_round(self.last)
-            ));
-        }
-        stuck
-    }
+/// What is told of a run in which nothing happens any more.
+pub(crate) fn stuck(since: fairwind_sched::Nanos) -> String {
+    format!(
+        "since {} at the latest all tasks wait for what never comes",
+        format_round(since)
+    )
 }

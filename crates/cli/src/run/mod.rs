@@ -8,27 +8,26 @@
 
 mod csv;
 mod drive;
-mod input;
-mod interrupt;
+pub(crate) mod input;
 mod json;
 mod kernel_files;
 mod progress;
 mod results;
 mod table;
 
+pub(crate) use drive::{no_end, stuck};
+
 use crate::args::{CostSet, CsvTable, Format, RunArgs};
 use crate::error::Error;
+use crate::interrupt::{self, INTERRUPTED};
 use crate::{output, profile};
-use drive::Ending;
+use fairwind_lab::Ending;
 use fairwind_machine::{Costs, Machine};
 use fairwind_sim::{Config, Simulation};
 use fairwind_trace::{Header, TraceSink};
 use results::{ProgramResult, Results};
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// Exit code after Ctrl-C, as shells have it: 128 + SIGINT.
-const INTERRUPTED: u8 = 130;
 
 /// Carries out `fairwind run`.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
@@ -89,7 +88,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     }
 
     let results = Results {
-        report: simulation.report(ending == Ending::Interrupted),
+        report: simulation.report(ending == Ending::Stopped),
         settings: choice.settings,
         programs: programs
             .iter()
@@ -110,11 +109,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
         }
     }
     match ending {
-        Ending::Interrupted => {
+        Ending::Stopped => {
             output::note("interrupted: this is what was measured until then");
             Ok(ExitCode::from(INTERRUPTED))
         }
-        Ending::Over => Ok(ExitCode::SUCCESS),
+        Ending::Over | Ending::Stuck { .. } => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -5,9 +5,10 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "",
     "run",
+    "compare",
     "check",
     "machine",
     "machine list",

@@ -2,6 +2,7 @@
 
 mod check;
 mod command;
+mod compare;
 mod errors;
 mod examples;
 mod forms;

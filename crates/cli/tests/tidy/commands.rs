@@ -1,7 +1,7 @@
 //! Commands that the documents show are ones that the command line takes.
 //!
-//! Model. Lines of `sh` blocks that begin with `fairwind` or `make`. A `fairwind run` is carried out for a short simulated
-//!        time; every other `fairwind` command as it is. What they write goes into a folder of the test's own. A `make`
+//! Model. Lines of `sh` blocks that begin with `fairwind` or `make`. A `fairwind run` or `compare` is carried out for a short
+//!        simulated time; every other `fairwind` command as it is. What they write goes into a folder of the test's own. A `make`
 //!        target must be in the Makefile.
 
 use crate::source_tree::{files_below, must_be_empty, root, text};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Options after which a file or folder to write is named.
-const NAMES_OUTPUT: [&str; 3] = ["--trace", "--dir", "--kernel-files"];
+const NAMES_OUTPUT: [&str; 4] = ["--trace", "--dir", "--kernel-files", "--resume"];
 
 /// Commands of the `sh` blocks of a text; what follows `#`, `|` or `>` is not the command's.
 fn commands(text: &str) -> Vec<String> {
@@ -45,7 +45,7 @@ fn failure(command: &str, folder: &Path) -> Option<String> {
             arguments[i] = folder.join(&arguments[i]).to_string_lossy().into_owned();
         }
     }
-    if arguments.first().is_some_and(|name| name == "run") {
+    if { arguments.first() }.is_some_and(|name| name == "run" || name == "compare") {
         let own = arguments
             .iter()
             .position(|argument| argument == "-d" || argument == "--duration");

@@ -4,13 +4,16 @@ use crate::error::Error;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Exit code after Ctrl-C, as shells have it: 128 + SIGINT.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Listens from now on.
 pub(crate) fn watch() -> Result<(), Error> {
     let handler = || {
         if ASKED.swap(true, Ordering::Relaxed) {
-            process::exit(i32::from(super::INTERRUPTED));
+            process::exit(i32::from(INTERRUPTED));
         }
     };
     ctrlc::set_handler(handler)

@@ -1,0 +1,275 @@
+//! From the command line to what is to be run and what is to be compared.
+//!
+//! Invariants.  Everything that can be wrong is found here, before the first run.
+
+use super::args::CompareArgs;
+use super::kernel_spec::{self, Kernel};
+use super::subject;
+use crate::args::CostSet;
+use crate::error::Error;
+use crate::output;
+use crate::run::no_end;
+use crate::suggest::nearest;
+use fairwind_lab::{Better, COUNTERS, Experiment, METRICS, Metric, end_of, program_metrics};
+use fairwind_machine::{Costs, Machine};
+use fairwind_sim::Simulation;
+use fairwind_workload::Workload;
+use fairwind_workload::programs::Program;
+use std::sync::Arc;
+
+/// One workload at one load.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// The workload's name.
+    pub(crate) name: String,
+    /// How much of it, as in `60-pairs`; none: as it is.
+    pub(crate) load: Option<String>,
+    /// What to compare.
+    pub(crate) metrics: Vec<Metric>,
+    workload: Arc<Workload>,
+    programs: Arc<Vec<Program>>,
+}
+
+/// What is to be run.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The machine.
+    pub(crate) machine: Arc<Machine>,
+    /// The kernels, the base first.
+    pub(crate) kernels: Vec<Kernel>,
+    /// The workloads; the loads of one follow one another.
+    pub(crate) cases: Vec<Case>,
+    /// The runs. Seeds change slowest, so that what is done when Ctrl-C comes has all kernels.
+    pub(crate) experiments: Vec<Experiment>,
+}
+
+impl Plan {
+    /// Reads and checks everything.
+    pub(crate) fn of(args: &CompareArgs) -> Result<Plan, Error> {
+        let mut machine = Machine::load(&args.machine)?;
+        for note in &machine.notes {
+            output::note(&format!("machine {}: {note}", machine.name));
+        }
+        if args.costs == CostSet::None {
+            machine = machine.with_costs(Costs::none());
+        }
+        let kernels = kernels(args, machine.nr_cpus())?;
+        let asked = metrics(args);
+        let cases = cases(args, &asked)?;
+        let mut plan = Plan {
+            machine: Arc::new(machine),
+            kernels,
+            cases,
+            experiments: Vec::new(),
+        };
+        plan.experiments = plan.experiments(args);
+        plan.try_out(asked.is_empty())?;
+        if args.counters {
+            let counters = || COUNTERS.iter().filter_map(|c| Metric::parse(c.name).ok());
+            for case in &mut plan.cases {
+                case.metrics.extend(counters());
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Where the run of a case under a kernel with the `nth` seed stands among the experiments.
+    pub(crate) fn experiment(&self, case: usize, kernel: usize, nth: usize) -> usize {
+        (nth * self.cases.len() + case) * self.kernels.len() + kernel
+    }
+
+    fn experiments(&self, args: &CompareArgs) -> Vec<Experiment> {
+        let mut experiments = Vec::new();
+        for seed in args.seed..args.seed + args.seeds {
+            for case in &self.cases {
+                for kernel in &self.kernels {
+                    let load = case.load.as_deref().unwrap_or("as it is");
+                    experiments.push(Experiment {
+                        label: format!("{} {load}, {}, seed {seed}", case.name, kernel.label),
+                        workload: Arc::clone(&case.workload),
+                        programs: Arc::clone(&case.programs),
+                        machine: Arc::clone(&self.machine),
+                        profile: kernel.choice.profile.clone(),
+                        duration: args.duration,
+                        seed,
+                    });
+                }
+            }
+        }
+        experiments
+    }
+
+    /// Puts each workload on the machine once; tells what it asks for and does not get. Chooses metrics where none were
+    /// asked for.
+    fn try_out(&mut self, choose: bool) -> Result<(), Error> {
+        let mut told = Vec::new();
+        let mut tell = |what: String| {
+            if !told.contains(&what) {
+                output::warning(&what);
+                told.push(what);
+            }
+        };
+        let mut endless = false;
+        for case in 0..self.cases.len() {
+            let simulation = self.experiments[self.experiment(case, 0, 0)].simulation()?;
+            for warning in simulation.warnings() {
+                tell(format!("{}: {warning}", self.cases[case].name));
+            }
+            if choose {
+                let programs = Arc::clone(&self.cases[case].programs);
+                self.cases[case].metrics = default_metrics(&simulation, &programs);
+            }
+            endless |= end_of(&simulation) != simulation.end();
+        }
+        if endless {
+            output::note(&no_end());
+        }
+        Ok(())
+    }
+}
+
+fn kernels(args: &CompareArgs, nr_cpus: usize) -> Result<Vec<Kernel>, Error> {
+    let base = kernel_spec::base(&args.base, nr_cpus)?;
+    let mut kernels = vec![base];
+    for spec in &args.with {
+        let kernel = kernel_spec::with(spec, &kernels[0], nr_cpus)?;
+        if kernels[1..].iter().any(|other| other.label == *spec) {
+            return Err(Error::input(format!("--with {spec}: given twice")));
+        }
+        kernels.push(kernel);
+    }
+    let mut told = Vec::new();
+    for warning in kernels.iter().flat_map(|kernel| &kernel.choice.warnings) {
+        if !told.contains(&warning) {
+            output::warning(warning);
+            told.push(warning);
+        }
+    }
+    Ok(kernels)
+}
+
+/// The metrics that were asked for by name; whether a program has one is seen later.
+fn metrics(args: &CompareArgs) -> Vec<Metric> {
+    let mut asked: Vec<Metric> = Vec::new();
+    for name in &args.metrics {
+        let metric = Metric::parse(name).unwrap_or_else(|_| Metric {
+            name: name.clone(),
+            title: name.clone(),
+            unit: String::new(),
+            better: Better::Neither,
+        });
+        if !asked.contains(&metric) {
+            asked.push(metric);
+        }
+    }
+    asked
+}
+
+fn cases(args: &CompareArgs, asked: &[Metric]) -> Result<Vec<Case>, Error> {
+    let mut cases: Vec<Case> = Vec::new();
+    for text in &args.workloads {
+        let subjects = subject::read(text, &args.loads)?;
+        let name = &subjects[0].name;
+        if cases.iter().any(|case| case.name == *name) {
+            let what = format!("WORKLOAD {text}: there is another one called {name}");
+            return Err(Error::input(what));
+        }
+        cases.extend(subjects.into_iter().map(|subject| {
+            let own = program_metrics(&subject.programs);
+            let metrics = { asked.iter() }.filter_map(|metric| {
+                let own = own.iter().find(|(own, _)| own.name == metric.name);
+                let general = || has_part(&subject.workload, metric).then(|| metric.clone());
+                own.map(|(own, _)| own.clone()).or_else(general)
+            });
+            Case {
+                metrics: metrics.collect(),
+                name: subject.name,
+                load: subject.load,
+                workload: Arc::new(subject.workload),
+                programs: Arc::new(subject.programs),
+            }
+        }));
+    }
+    for metric in asked {
+        let is_there = |case: &Case| case.metrics.iter().any(|own| own.name == metric.name);
+        if !cases.iter().any(is_there) {
+            return Err(unknown_metric(metric, &cases));
+        }
+    }
+    Ok(cases)
+}
+
+fn part(metric: &Metric) -> Option<&str> {
+    metric.name.split_once(':').map(|(_, part)| part)
+}
+
+fn parts(workload: &Workload) -> impl Iterator<Item = &str> {
+    let tasks = workload.tasks.iter().map(|task| task.name.as_str());
+    tasks.chain(workload.groups.iter().skip(1).map(|g| g.path.as_str()))
+}
+
+/// Is it a metric of every workload, and the part there, if it is of one?
+fn has_part(workload: &Workload, metric: &Metric) -> bool {
+    let there = |part| parts(workload).any(|name| name == part);
+    Metric::parse(&metric.name).is_ok() && part(metric).is_none_or(there)
+}
+
+fn unknown_metric(metric: &Metric, cases: &[Case]) -> Error {
+    let name = &metric.name;
+    let stem = name.split(':').next().unwrap_or(name);
+    let own: Vec<String> = { cases.iter() }
+        .flat_map(|case| program_metrics(&case.programs))
+        .map(|(metric, _)| metric.name)
+        .collect();
+    let (what, word, known): (_, _, Vec<&str>) = match part(metric) {
+        Some(part) if Metric::parse(stem).is_ok() => {
+            let known = cases.iter().flat_map(|case| parts(&case.workload));
+            (
+                "no workload has such a task or group",
+                part,
+                known.collect(),
+            )
+        }
+        _ => {
+            let general = METRICS.iter().chain(COUNTERS).map(|info| info.name);
+            let known = own.iter().map(String::as_str).chain(general);
+            ("there is no such metric", stem, known.collect())
+        }
+    };
+    let failure = Error::input(format!("--metric {name}: {what}"));
+    let failure = match nearest(word, known.iter().copied()) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure,
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for name in known {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    failure.hint(format!("there are: {}", names.join(", ")))
+}
+
+/// What each program is run for; else throughput of a workload that goes on, or time of one that ends, and wakeup
+/// latency.
+fn default_metrics(simulation: &Simulation, programs: &[Program]) -> Vec<Metric> {
+    let mut metrics: Vec<Metric> = Vec::new();
+    let mut before = None;
+    for (metric, _) in program_metrics(programs) {
+        let of = metric.name.split('.').next().map(str::to_string);
+        if of != before {
+            metrics.push(metric);
+        }
+        before = of;
+    }
+    if metrics.is_empty() {
+        let ends = simulation.end().is_none() && simulation.workload_ends();
+        let first = if ends { "elapsed" } else { "loops" };
+        metrics.extend(
+            { [first, "p99"] }
+                .iter()
+                .filter_map(|name| Metric::parse(name).ok()),
+        );
+    }
+    metrics
+}
