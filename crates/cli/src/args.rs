@@ -3,6 +3,7 @@
 use crate::check::{CheckFormat, Requirement, cgroup_file, member, requirement};
 use crate::compare::CompareArgs;
 use crate::duration;
+use crate::study::StudyArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Compare kernels, with statistics over several runs
     Compare(CompareArgs),
+    /// Do published experiments again, and judge each row
+    Study(StudyArgs),
     /// Hold a recorded kernel's decisions against ours
     Check(CheckArgs),
     /// List machines, or show one

@@ -19,6 +19,7 @@ mod profile;
 mod program;
 mod run;
 mod runs;
+mod study;
 mod suggest;
 mod text_table;
 
@@ -38,6 +39,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Study(args) => study::study(&args),
         Command::Check(args) => check::run(&args),
         Command::Machine(args) => machine::machine(&args.command),
         Command::Program(args) => program::program(&args.command),

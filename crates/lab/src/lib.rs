@@ -2,7 +2,8 @@
 //!
 //! Model.       An [`Experiment`] is one run: workload, machine, kernel and seed. It gives [`Measures`], numbers by
 //!              name. [`run_all`] does many on all cores, [`Store`] keeps what is done for the next time, and
-//!              [`compare`](fn@compare) says what two [`Sample`]s of a measure tell of each other.
+//!              [`compare`](fn@compare) says what two [`Sample`]s of a measure tell of each other. A [`study`] is a published
+//!              experiment with its figures, to hold ours against.
 //! Invariants.  What an experiment measures depends on nothing but the experiment: not on the number of threads, nor
 //!              on the order of the runs, nor on whether it was run now or read from a store.
 //! Not here.    Scheduling and simulation (see `sim`); tables, and everything else that is printed (see `cli`).
@@ -14,11 +15,14 @@ mod measures;
 mod metric;
 mod sample;
 mod store;
+pub mod study;
 
 pub use drive::{DEFAULT_DURATION, Ending, drive, end_of};
 pub use experiment::{Experiment, Run};
 pub use matrix::{Progress, RunError, run_all};
 pub use measures::Measures;
-pub use metric::{Better, COUNTERS, METRICS, Metric, MetricError, MetricInfo, program_metrics};
+pub use metric::{
+    Better, COUNTERS, METRICS, Metric, MetricError, MetricInfo, find_metric, program_metrics,
+};
 pub use sample::{CONFIDENCE, Comparison, Difference, Sample, Verdict, compare};
 pub use store::{Key, Store, StoreError};

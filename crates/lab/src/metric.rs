@@ -268,6 +268,16 @@ pub fn program_metrics(programs: &[Program]) -> Vec<(Metric, &programs::Metric)>
     metrics
 }
 
+/// The metric of that name: one that every run has, or one of these programs.
+pub fn find_metric(name: &str, programs: &[Program]) -> Option<Metric> {
+    let own = program_metrics(programs)
+        .into_iter()
+        .map(|(metric, _)| metric);
+    { own }
+        .find(|metric| metric.name == name)
+        .or_else(|| Metric::parse(name).ok())
+}
+
 /// A name as one word: `Trans. Rate` is `trans_rate`.
 fn word(name: &str) -> String {
     let parts = name.split(|c: char| !c.is_ascii_alphanumeric());

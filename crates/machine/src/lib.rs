@@ -11,6 +11,7 @@
 //! Not here.    Time, events and randomness; what tasks do; every decision of the scheduler.
 
 mod caches;
+mod constants;
 mod costs;
 mod cpulist;
 mod distance;

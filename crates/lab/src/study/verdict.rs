@@ -1,0 +1,141 @@
+//! Does ours agree with what was published?
+//!
+//! Model.       An effect is the improvement in percent, and may be noise. A row is *reproduced* if both effects have the
+//!              same sign and ours is within [`WITHIN`] percent of the published one, or if both are within noise;
+//!              *direction only* if just the sign is the same and neither is noise; else *not reproduced*.
+//!              A published change is within noise if it is no larger than one standard deviation of the difference of
+//!              two runs, √(base² + with²) of the published standard deviations. Ours is if our test finds no difference,
+//!              or if, beside a published change within noise, it is no larger than that noise.
+
+use crate::sample::{Comparison, Sample, Verdict};
+
+/// How far ours may be from the published effect, in percent of that.
+const WITHIN: f64 = 25.0;
+
+/// A change for the better, in percent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Effect {
+    /// How much; negative is worse.
+    pub percent: f64,
+    /// Chance explains it.
+    pub noise: bool,
+}
+
+/// What a row comes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Same sign, and near enough; or both within noise.
+    Reproduced,
+    /// Same sign.
+    DirectionOnly,
+    /// Neither.
+    NotReproduced,
+}
+
+impl Outcome {
+    /// As tables have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Reproduced => "reproduced",
+            Outcome::DirectionOnly => "direction only",
+            Outcome::NotReproduced => "not reproduced",
+        }
+    }
+}
+
+/// The published noise: one standard deviation of the difference of two runs, in percent.
+pub(super) fn noise_of(base_std_percent: f64, with_std_percent: f64) -> f64 {
+    base_std_percent.hypot(with_std_percent)
+}
+
+impl Effect {
+    /// A published change, and the published standard deviations.
+    pub fn published(percent: f64, std_percent: Option<(f64, f64)>) -> Effect {
+        let noise = std_percent.is_some_and(|(a, b)| percent.abs() <= noise_of(a, b));
+        Effect { percent, noise }
+    }
+
+    /// One of ours, `sign` being -1 where lower is better; none where there is nothing to be in percent of.
+    pub fn ours(comparison: &Comparison, sign: f64) -> Option<Effect> {
+        let noise = matches!(comparison.verdict, Verdict::Noise | Verdict::Same);
+        let percent = comparison.percent? * sign;
+        Some(Effect { percent, noise })
+    }
+}
+
+/// Holds ours against what was published with so much noise.
+pub fn judge(published: Effect, published_noise: f64, ours: Effect) -> Outcome {
+    let ours_is_noise = ours.noise || (published.noise && ours.percent.abs() <= published_noise);
+    if published.noise && ours_is_noise {
+        return Outcome::Reproduced;
+    }
+    if published.noise || ours_is_noise || published.percent.signum() != ours.percent.signum() {
+        return Outcome::NotReproduced;
+    }
+    let off = (ours.percent - published.percent).abs();
+    if off <= published.percent.abs() * WITHIN / 100.0 {
+        Outcome::Reproduced
+    } else {
+        Outcome::DirectionOnly
+    }
+}
+
+/// The spread of published numbers, if there are several.
+pub(super) fn spread(values: &[f64]) -> Option<f64> {
+    let sample = Sample::of(values)?;
+    (sample.runs > 1).then(|| sample.std_percent())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours(percent: f64) -> Effect {
+        Effect {
+            percent,
+            noise: false,
+        }
+    }
+
+    #[test]
+    fn a_quarter_either_way_is_near_enough() {
+        // 20 % was published and is beyond its noise of 5 %.
+        let published = Effect::published(20.0, Some((3.0, 4.0)));
+        assert!(!published.noise);
+        for (percent, outcome) in [
+            (15.0, Outcome::Reproduced),
+            (25.0, Outcome::Reproduced),
+            (14.9, Outcome::DirectionOnly),
+            (60.0, Outcome::DirectionOnly),
+            (-20.0, Outcome::NotReproduced),
+        ] {
+            assert_eq!(judge(published, 5.0, ours(percent)), outcome, "{percent}");
+        }
+        let noise = Effect {
+            percent: 20.0,
+            noise: true,
+        };
+        assert_eq!(judge(published, 5.0, noise), Outcome::NotReproduced);
+    }
+
+    #[test]
+    fn noise_agrees_with_noise_whatever_its_sign() {
+        let published = Effect::published(4.0, Some((3.0, 4.0)));
+        assert!(published.noise);
+        let noise = Effect {
+            percent: -9.0,
+            noise: true,
+        };
+        assert_eq!(judge(published, 5.0, noise), Outcome::Reproduced);
+        // Exact, and smaller than what they could have seen.
+        assert_eq!(judge(published, 5.0, ours(-4.9)), Outcome::Reproduced);
+        assert_eq!(judge(published, 5.0, ours(5.1)), Outcome::NotReproduced);
+    }
+
+    #[test]
+    fn without_a_spread_every_published_change_is_one() {
+        assert!(!Effect::published(0.1, None).noise);
+        assert_eq!(spread(&[315.0, 315.0]), Some(0.0));
+        assert_eq!(spread(&[315.0]), None);
+    }
+}
