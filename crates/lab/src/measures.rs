@@ -6,7 +6,7 @@
 //! Units.       Those of [`METRICS`](crate::METRICS).
 
 use crate::metric::program_metrics;
-use fairwind_sim::{LatencyReport, MergedReport, Report, Simulation};
+use fairwind_sim::{LatencyReport, MergedReport, Report, SearchReport, Simulation};
 use fairwind_workload::programs::Program;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,16 +77,33 @@ impl Measures {
         if totals.energy_mj > 0 {
             put("energy", totals.energy_mj as f64 / 1e3);
         }
-        let search = &report.search;
+        let SearchReport {
+            wakeups,
+            prev_cpu,
+            this_cpu,
+            migrated,
+            fast_hits,
+            scans,
+            scan_hits,
+            scan_cores,
+            scanned,
+            cache_hot,
+            empty_cfs_rq,
+            slow_path,
+        } = report.search;
         for (name, count) in [
-            ("search.wakeups", search.wakeups),
-            ("search.prev_cpu", search.prev_cpu),
-            ("search.this_cpu", search.this_cpu),
-            ("search.fast_hits", search.fast_hits),
-            ("search.scans", search.scans),
-            ("search.scan_hits", search.scan_hits),
-            ("search.scanned", search.scanned),
-            ("search.slow_path", search.slow_path),
+            ("search.wakeups", wakeups),
+            ("search.prev_cpu", prev_cpu),
+            ("search.this_cpu", this_cpu),
+            ("search.migrated", migrated),
+            ("search.fast_hits", fast_hits),
+            ("search.scans", scans),
+            ("search.scan_hits", scan_hits),
+            ("search.scan_cores", scan_cores),
+            ("search.scanned", scanned),
+            ("search.cache_hot", cache_hot),
+            ("search.empty_cfs_rq", empty_cfs_rq),
+            ("search.slow_path", slow_path),
         ] {
             put(name, count as f64);
         }

@@ -162,6 +162,12 @@ pub const COUNTERS: &[MetricInfo] = &[
         "of these, on the waker's CPU",
     ),
     metric(
+        "search.migrated",
+        "",
+        Better::Neither,
+        "of these, on another CPU than the previous one",
+    ),
+    metric(
         "search.fast_hits",
         "",
         Better::Neither,
@@ -180,10 +186,28 @@ pub const COUNTERS: &[MetricInfo] = &[
         "scans that found a CPU",
     ),
     metric(
+        "search.scan_cores",
+        "",
+        Better::Neither,
+        "of these, an idle core",
+    ),
+    metric(
         "search.scanned",
         "",
         Better::Neither,
         "CPUs looked at in scans",
+    ),
+    metric(
+        "search.cache_hot",
+        "",
+        Better::Neither,
+        "idle CPUs passed over since they were cache hot (SIS_CACHE)",
+    ),
+    metric(
+        "search.empty_cfs_rq",
+        "",
+        Better::Neither,
+        "wakeups sent to where their group has no task (SIS_EMPTY_CFS_RQ)",
     ),
     metric(
         "search.slow_path",

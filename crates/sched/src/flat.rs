@@ -13,9 +13,9 @@
 //!   weight(g) = share(g) · --------- · Π  -----------        p: the groups above g, without the root
 //!                          queued(g)   p  queued(p)
 //! ```
+//! A group that gets or loses its last task on a CPU changes the parts of its relatives. Its own weight is right
+//! at once; theirs follow when they are next queued, or at the CPU's next tick.
 //!
-//!             A group that gets or loses its last task on a CPU changes the parts of its relatives. Its own weight is right
-//!             at once; theirs follow when they are next queued, or at the CPU's next tick.
 //! Invariants. `share` is 0 where neither the group nor one below it has a task queued. `below` is the sum of the shares of
 //!             the groups right below, on one CPU in the queue, on all CPUs in the group.
 //! Units.      `share` and weights are scaled, `below` is not.

@@ -50,6 +50,10 @@ pub(crate) struct RunStudyArgs {
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) quick: bool,
 
+    /// Only the experiments whose names contain this
+    #[arg(short, long, value_name = "TEXT", value_hint = ValueHint::Other)]
+    pub(crate) only: Option<String>,
+
     /// Also halve and double each constant of the machine, and tell which verdicts change
     #[arg(long)]
     pub(crate) sensitivity: bool,

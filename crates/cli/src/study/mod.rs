@@ -62,11 +62,25 @@ fn find(name: &str) -> Result<Study, Error> {
 }
 
 fn run(args: &RunStudyArgs) -> Result<ExitCode, Error> {
-    let chosen = if args.study == "all" {
+    let mut chosen = if args.study == "all" {
         studies()
     } else {
         vec![find(&args.study)?]
     };
+    if let Some(only) = &args.only {
+        for study in &mut chosen {
+            study.experiments.retain(|e| e.name.contains(only.as_str()));
+        }
+        chosen.retain(|study| !study.experiments.is_empty());
+    }
+    if chosen.is_empty() {
+        let only = args.only.as_deref().unwrap_or_default();
+        let what = format!(
+            "--only {only}: no experiment of {} has that in its name",
+            args.study
+        );
+        return Err(Error::input(what).hint("'fairwind study show STUDY' lists the experiments"));
+    }
     let mut plans = Vec::new();
     for study in chosen {
         let own = if args.quick {

@@ -5,10 +5,14 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 17] = [
     "",
     "run",
     "compare",
+    "study",
+    "study list",
+    "study show",
+    "study run",
     "check",
     "machine",
     "machine list",

@@ -12,5 +12,6 @@ mod kernel_files;
 mod listings;
 mod options;
 mod programs;
+mod studies;
 mod tables;
 mod traces;

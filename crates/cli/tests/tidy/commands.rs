@@ -1,7 +1,8 @@
 //! Commands that the documents show are ones that the command line takes.
 //!
 //! Model. Lines of `sh` blocks that begin with `fairwind` or `make`. A `fairwind run` or `compare` is carried out for a short
-//!        simulated time; every other `fairwind` command as it is. What they write goes into a folder of the test's own. A `make`
+//!        simulated time; a `fairwind study run`, which may take minutes, is only parsed; every other `fairwind` command is
+//!        carried out as it is. What they write goes into a folder of the test's own. A `make`
 //!        target must be in the Makefile.
 
 use crate::source_tree::{files_below, must_be_empty, root, text};
@@ -45,6 +46,9 @@ fn failure(command: &str, folder: &Path) -> Option<String> {
             arguments[i] = folder.join(&arguments[i]).to_string_lossy().into_owned();
         }
     }
+    if arguments.starts_with(&["study".to_string(), "run".to_string()]) {
+        arguments.push("--help".to_string());
+    }
     if { arguments.first() }.is_some_and(|name| name == "run" || name == "compare") {
         let own = arguments
             .iter()
@@ -75,7 +79,8 @@ fn commands_in_documents_work() {
             let why = match command.strip_prefix("make") {
                 Some(target) if target.trim().is_empty() => None,
                 Some(target) => {
-                    let rule = format!("\n{}:", target.trim());
+                    let name = target.split_whitespace().next().unwrap_or_default();
+                    let rule = format!("\n{name}:");
                     (!makefile.contains(&rule)).then(|| "no such target".to_string())
                 }
                 None => failure(&command, &folder),
