@@ -79,7 +79,7 @@ pub(crate) fn of_events(seen: &BTreeSet<String>, records: &[Record], nr_cpus: us
         gaps.retain(|gap| *gap != MIGRATIONS);
     }
     let told = |r: &Record| match r.what {
-        What::SetNext(..) | What::PutPrev(..) => true,
+        What::Probe { .. } => r.what.shows_entity(),
         What::Runtime { vruntime, .. } => vruntime.is_some(),
         _ => false,
     };

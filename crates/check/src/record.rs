@@ -2,9 +2,11 @@
 //!
 //! Model.    Tracepoints and probes of any trace format become [`Record`]s; the others are left out.
 //! Source.   include/trace/events/sched.h and cgroup.h @ 6.1, 6.12; the probes are function entries
-//!           with the entity's fields: `place_entity`, `set_next_entity`, `put_prev_entity`.
+//!           with the entity's fields: `place_entity`, `set_next_entity`, `put_prev_entity`; see
+//!           `fairwind_sched::probe` for the fields.
 //! Not here. What follows from an event: see [`follow`](crate::follow).
 
+use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, ProbeValues};
 use fairwind_trace::read::ReadStats;
 use fairwind_trace::{EventFormat, RawEvent, TraceFile};
 use std::collections::BTreeSet;
@@ -52,14 +54,6 @@ pub(crate) enum PrevState {
     Interruptible,
     Uninterruptible,
     Dead,
-}
-
-/// An entity's state at a probe; the entity is named by its address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EntityProbe {
-    pub(crate) address: u64,
-    pub(crate) vruntime: u64,
-    pub(crate) deadline: u64,
 }
 
 /// What happened.
@@ -114,26 +108,38 @@ pub(crate) enum What {
     },
     /// A timer interrupt begins: what has expired on this CPU follows, a tick perhaps.
     Timer,
-    PlaceEntity {
+    /// What a probe shows of an entity, which is named by its address.
+    Probe {
+        point: ProbePoint,
         address: u64,
-        weight: u64,
+        values: Box<ProbeValues>,
         /// `ENQUEUE_*`, where the probe tells them.
         flags: Option<u64>,
     },
-    SetNext(EntityProbe),
-    PutPrev(EntityProbe),
 }
 
 impl What {
+    /// The probe that it is.
+    pub(crate) fn probed(&self) -> Option<ProbePoint> {
+        match self {
+            What::Probe { point, .. } => Some(*point),
+            _ => None,
+        }
+    }
+
+    /// Is it a probe of the entity itself, rather than one of its queue only?
+    pub(crate) fn shows_entity(&self) -> bool {
+        match self {
+            What::Probe { values, .. } => values[ProbeField::Vruntime as usize].is_some(),
+            _ => false,
+        }
+    }
+
     /// Is it part of a call that a later record of its CPU ends?
     pub(crate) fn is_inside(&self) -> bool {
         matches!(
             self,
-            What::Migrate { .. }
-                | What::Runtime { .. }
-                | What::PlaceEntity { .. }
-                | What::SetNext(_)
-                | What::PutPrev(_)
+            What::Migrate { .. } | What::Runtime { .. } | What::Probe { .. }
         )
     }
 }
@@ -208,11 +214,25 @@ impl Fields<'_> {
             .map(|field| self.event.str(field).to_owned())
     }
 
-    fn probe(&self) -> Option<EntityProbe> {
-        Some(EntityProbe {
-            address: self.uint("se")?,
-            vruntime: self.uint("vruntime")?,
-            deadline: self.uint("deadline")?,
+    /// A probe's name begins with that of its function, and what follows is up to who defined it.
+    fn probe(&self, name: &str) -> Option<What> {
+        let point = match name {
+            _ if name.starts_with("place_") => ProbePoint::PlaceEntity,
+            _ if name.starts_with("set_next_") => ProbePoint::SetNextEntity,
+            _ if name.starts_with("put_prev_") => ProbePoint::PutPrevEntity,
+            _ => return None,
+        };
+        let mut values = Box::new(NOTHING_SHOWN);
+        for (value, field) in values.iter_mut().zip(ProbeField::ALL) {
+            *value = self.uint(field.name());
+        }
+        let address = self.uint("se")?;
+        let flags = self.uint("flags");
+        Some(What::Probe {
+            point,
+            address,
+            values,
+            flags,
         })
     }
 
@@ -296,13 +316,6 @@ fn what(name: &str, f: &Fields<'_>) -> Option<What> {
         },
         "sched_process_exit" => What::Exit { pid: f.pid("pid")? },
         "local_timer_entry" => What::Timer,
-        "place_entity" => What::PlaceEntity {
-            address: f.uint("se")?,
-            weight: f.uint("weight")?,
-            flags: f.uint("flags"),
-        },
-        "set_next_entity" => What::SetNext(f.probe()?),
-        "put_prev_entity" => What::PutPrev(f.probe()?),
-        _ => return None,
+        _ => return f.probe(name),
     })
 }

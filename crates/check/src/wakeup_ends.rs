@@ -8,6 +8,7 @@
 //!             depends on caches and on the CPU that the task is leaving.
 
 use crate::record::{PrevState, Record, What};
+use fairwind_sched::probe::ProbePoint;
 use std::collections::BTreeMap;
 
 /// A wakeup that has begun.
@@ -67,7 +68,7 @@ impl Wakeups {
     /// Ends what is over before a record.
     fn end_before(&mut self, record: &Record, complete: &mut Vec<Record>) {
         let cpu = record.cpu;
-        if !matches!(record.what, What::PlaceEntity { .. }) {
+        if record.what.probed() != Some(ProbePoint::PlaceEntity) {
             complete.extend(self.queued_on(cpu).map(|over| over.end(cpu, record)));
         }
         if self.is_of_wakeup(record) {
@@ -120,7 +121,10 @@ impl Wakeups {
             What::Runtime { pid, .. } if self.running.get(&begun.target) == Some(&pid) => {
                 !std::mem::replace(&mut begun.charged, true)
             }
-            What::PlaceEntity { .. } => true,
+            What::Probe {
+                point: ProbePoint::PlaceEntity,
+                ..
+            } => true,
             _ => false,
         }
     }

@@ -37,9 +37,9 @@ fn one_cpu_of_6_12() {
     expect(
         "fair-1cpu-6.12",
         &[
-            (Measure::State, 3520, 3515),
-            (Measure::Pick, 2049, 2049),
-            (Measure::Preemption, 1718, 1718),
+            (Measure::State, 5965, 5961),
+            (Measure::Pick, 2078, 2078),
+            (Measure::Preemption, 1745, 1745),
         ],
     );
 }
@@ -49,9 +49,9 @@ fn one_cpu_of_6_1() {
     expect(
         "fair-1cpu-6.1",
         &[
-            (Measure::State, 2820, 2818),
-            (Measure::Pick, 1634, 1634),
-            (Measure::Preemption, 1665, 1665),
+            (Measure::State, 3246, 3244),
+            (Measure::Pick, 1635, 1635),
+            (Measure::Preemption, 1666, 1666),
         ],
     );
 }
@@ -61,9 +61,9 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 2061, 1990),
-            (Measure::Pick, 1163, 1157),
-            (Measure::Preemption, 1146, 1146),
+            (Measure::State, 3658, 3630),
+            (Measure::Pick, 1164, 1163),
+            (Measure::Preemption, 1147, 1147),
             (Measure::Placement, 135, 127),
             (Measure::Balance, 68, 65),
         ],
@@ -75,10 +75,10 @@ fn mix_on_smt_of_6_12() {
     expect(
         "mix-smt-6.12",
         &[
-            (Measure::State, 1666, 1608),
-            (Measure::Pick, 695, 693),
-            (Measure::Preemption, 474, 472),
-            (Measure::Placement, 308, 288),
+            (Measure::State, 3658, 3646),
+            (Measure::Pick, 701, 701),
+            (Measure::Preemption, 475, 472),
+            (Measure::Placement, 308, 290),
             (Measure::Balance, 39, 32),
         ],
     );
@@ -89,10 +89,10 @@ fn mix_on_smt_of_6_1() {
     expect(
         "mix-smt-6.1",
         &[
-            (Measure::State, 2204, 2089),
-            (Measure::Pick, 1000, 997),
-            (Measure::Preemption, 1022, 1018),
-            (Measure::Placement, 607, 590),
+            (Measure::State, 2867, 2867),
+            (Measure::Pick, 1002, 1002),
+            (Measure::Preemption, 1022, 1022),
+            (Measure::Placement, 607, 592),
             (Measure::Balance, 55, 51),
         ],
     );

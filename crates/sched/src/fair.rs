@@ -57,6 +57,12 @@ impl Sched {
         if delta <= 0 {
             return 0;
         }
+        if let Some(probes) = &self.probes
+            && entity.is_task()
+            && probes.is_early(cpu, now)
+        {
+            return 0;
+        }
         entity.exec_start = now;
         entity.sum_exec_runtime += delta as u64;
         if self.notice_runtime && entity.is_task() {

@@ -14,13 +14,13 @@ pub(crate) struct FairClass {
     pub(crate) enqueue_task: fn(&mut Sched, CpuId, TaskId, u32),
     /// False: the dequeue is delayed.
     pub(crate) dequeue_task: fn(&mut Sched, CpuId, TaskId, u32) -> bool,
-    pub(crate) update_curr: fn(&mut Sched, CfsRqId),
     pub(crate) set_next_entity: fn(&mut Sched, CfsRqId, SeId),
     pub(crate) put_prev_entity: fn(&mut Sched, CfsRqId, SeId),
     /// None: no fair task can run. The pick is made the running task and `prev` put away when they differ;
     /// `prev` is none if it was put away before. With `newidle`, a CPU without fair tasks tries to pull some.
     pub(crate) pick_next_task: fn(&mut Sched, CpuId, TaskId, bool) -> Option<TaskId>,
     pub(crate) wakeup_preempt: fn(&mut Sched, CpuId, TaskId, u32),
+    pub(crate) update_curr: fn(&mut Sched, CfsRqId),
     pub(crate) entity_tick: fn(&mut Sched, CfsRqId, SeId, bool),
     pub(crate) reweight_entity: fn(&mut Sched, CfsRqId, SeId, u64),
     pub(crate) yield_task: fn(&mut Sched, CpuId),

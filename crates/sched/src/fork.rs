@@ -27,6 +27,18 @@ impl Sched {
         self.finish_fork(this_cpu, parent, task)
     }
 
+    /// A task that slept on a CPU before anything was known of it; it is in state `New` until the caller puts it to sleep.
+    pub fn follow_sleeper_from_before(&mut self, cpu: CpuId, now: Nanos) -> TaskId {
+        self.set_time(now);
+        let task = self.new_task(cpu, MaskId(0));
+        let se = self.tasks[task].se;
+        self.ses[se].slice = self.profile.tunables.base_slice_ns;
+        self.tasks[task].state = TaskState::New;
+        self.init_entity_runnable_average(se);
+        self.assign_task_cpu(task, cpu);
+        task
+    }
+
     fn finish_fork(&mut self, this_cpu: CpuId, parent: TaskId, task: TaskId) -> TaskId {
         self.tasks[task].state = TaskState::New;
         self.init_entity_runnable_average(self.tasks[task].se);
@@ -41,9 +53,9 @@ impl Sched {
         let cpus = self.tasks[parent].cpus;
         let task = self.new_task(this_cpu, cpus);
         let from = self.tasks[parent].clone();
-        let (load, slice, custom_slice) = {
+        let (load, slice, custom_slice, deadline) = {
             let se = &self.ses[from.se];
-            (se.load, se.slice, se.custom_slice)
+            (se.load, se.slice, se.custom_slice, se.deadline)
         };
         let child = &mut self.tasks[task];
         child.policy = from.policy;
@@ -63,6 +75,7 @@ impl Sched {
         self.ses[se].load = load;
         self.ses[se].slice = slice;
         self.ses[se].custom_slice = custom_slice;
+        self.ses[se].deadline = deadline;
         task
     }
 

@@ -27,6 +27,7 @@ pub mod interleave;
 pub mod levels;
 pub mod nohz;
 pub mod pelt;
+pub mod probe;
 pub mod profile;
 pub mod replay;
 pub mod rq;

@@ -7,11 +7,13 @@
 
 mod limits;
 
+use crate::balance::FollowedMove;
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP, WF_MIGRATED, WF_TTWU};
 use crate::sched::Sched;
 use crate::schedule::Switch;
 use crate::task::{Class, OnRq, TaskState};
 use crate::units::{CfsRqId, CpuId, Nanos, SeId, TaskId};
+use alloc::vec::Vec;
 
 /// How a wakeup reached its queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +26,15 @@ pub struct FollowedWakeup {
     pub wake_flags: u32,
     /// It has left its CPU by [`follow_waking_migration`](Sched::follow_waking_migration).
     pub migrated: bool,
+}
+
+/// How a CPU that ran out of tasks was balanced.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewIdle {
+    /// Its clock after that.
+    pub now: Nanos,
+    /// What the other kernel moved there; `None`: ours is to find out.
+    pub moves: Option<Vec<FollowedMove>>,
 }
 
 impl Sched {
@@ -108,29 +119,40 @@ impl Sched {
         self.ttwu_do_activate(wakeup.cpu, task, wake_flags);
     }
 
-    /// Moves a queued task as the other kernel's balancing did; the clocks are those of the two queues. False if it is
-    /// not one that could be moved.
-    pub fn follow_migration(
-        &mut self,
-        task: TaskId,
-        dest: CpuId,
-        src_now: Nanos,
-        dest_now: Nanos,
-    ) -> bool {
+    /// Takes a queued task off to be moved, as the other kernel's balancing did, by the clock of its queue. False if it
+    /// is not one that could be moved.
+    pub fn follow_detach(&mut self, task: TaskId, dest: CpuId, now: Nanos) -> bool {
         let t = &self.tasks[task];
         let src = t.cpu;
         if !t.is_queued() || t.on_cpu || src == dest {
             return false;
         }
-        self.set_time(src_now);
+        self.set_time(now);
         self.update_rq_clock(src);
         self.deactivate_task(src, task, 0);
         self.set_task_cpu(task, dest);
-        self.set_time(dest_now);
+        true
+    }
+
+    /// Queues a task that was detached, by the clock of its new queue.
+    pub fn follow_attach(&mut self, task: TaskId, now: Nanos) {
+        let dest = self.tasks[task].cpu;
+        self.set_time(now);
         self.update_rq_clock(dest);
         self.activate_task(dest, task, 0);
         self.wakeup_preempt(dest, task, 0);
-        true
+    }
+
+    /// Instead of balancing a CPU that runs out of tasks: what the other kernel did. `None`: ours is asked, at the time
+    /// that the other kernel balanced.
+    pub(crate) fn follow_newidle(&mut self, cpu: CpuId) -> Option<i32> {
+        let probes = self.probes.as_mut()?;
+        let NewIdle { now, moves } = probes.newidle.take()?;
+        probes.limit_clock(cpu, now);
+        self.set_time(now);
+        let moves = moves?;
+        let missed = self.follow_pass(&moves);
+        Some(i32::from(missed < moves.len()))
     }
 
     /// Calls schedule() and then makes `next` the running task, whatever was picked. The pick is in the result's `next`.

@@ -15,6 +15,7 @@ use crate::fair_class::FairClass;
 use crate::group::{CfsBandwidth, RUNTIME_INF, TaskGroup};
 use crate::nohz::Nohz;
 use crate::pelt::{SchedAvg, UTIL_SUM_FULL};
+use crate::probe::Probes;
 use crate::profile::{KernelProfile, Release};
 use crate::rq::{ActiveBalance, Rq, RqStats};
 use crate::rt_rq::RtRq;
@@ -67,6 +68,8 @@ pub struct Sched {
     pub effects: Vec<Effect>,
     /// Also report `StatRuntime` (it is frequent).
     pub notice_runtime: bool,
+    /// What another kernel's probes show, for a caller that follows it.
+    pub probes: Option<Box<Probes>>,
     /// How many groups have a quota; bandwidth control is skipped while 0.
     pub(crate) bandwidth_users: u32,
     /// Some CPU has more than one task (`rd->overloaded`).
@@ -117,6 +120,7 @@ impl Sched {
             active,
             effects: Vec::new(),
             notice_runtime: false,
+            probes: None,
             bandwidth_users: 0,
             rd_overloaded: false,
             nohz: Nohz::new(nr_cpus),
@@ -336,7 +340,10 @@ impl Sched {
     /// Brings a CPU's clocks to the time of the call.
     #[inline]
     pub(crate) fn update_rq_clock(&mut self, cpu: CpuId) {
-        let now = self.now;
+        let mut now = self.now;
+        if let Some(probes) = &self.probes {
+            now = probes.limited(cpu, now);
+        }
         let idle = self.is_idle(cpu);
         let rq = &mut self.rqs[cpu];
         if rq.clock_skip_active {

@@ -1,4 +1,4 @@
-//! How a wakeup goes on: read ahead, since what a kernel chose shows only after it chose.
+//! How a wakeup or a balancing pass goes on: read ahead, since what a kernel did shows only after it began.
 //!
 //! Model. `sched_waking` is written before the CPU is chosen; `sched_migrate_task` right after it, by
 //!        the waker, if the task leaves its CPU; `sched_wakeup` once the task is queued, by the waker
@@ -62,9 +62,52 @@ pub(super) fn next_on_cpu(records: &[Record]) -> Vec<Option<usize>> {
     next
 }
 
+/// The order in which records are followed: by time, but what balancing did from its first move on comes at once, with
+/// the switch that it was for. The queues are locked meanwhile, and what other CPUs record in between comes after.
+pub(super) fn order(records: &[Record], next_on_cpu: &[Option<usize>]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(records.len());
+    let mut followed = vec![false; records.len()];
+    let mut waking: BTreeMap<u32, i32> = BTreeMap::new();
+    for (at, r) in records.iter().enumerate() {
+        if std::mem::replace(&mut followed[at], true) {
+            continue;
+        }
+        order.push(at);
+        match r.what {
+            What::Migrate { pid, .. } if waking.get(&r.cpu) != Some(&pid) => {}
+            What::Waking { pid, .. } => {
+                waking.insert(r.cpu, pid);
+                continue;
+            }
+            _ => {
+                if !r.what.is_inside() {
+                    waking.remove(&r.cpu);
+                }
+                continue;
+            }
+        }
+        let mut last = at;
+        while let Some(next) = next_on_cpu[last] {
+            let other = &records[next];
+            let switches = matches!(other.what, What::Switch { .. }) && !r.irq;
+            if !(switches || other.what.is_inside() && other.irq == r.irq) {
+                break;
+            }
+            followed[next] = true;
+            order.push(next);
+            last = next;
+            if switches {
+                break;
+            }
+        }
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{Party, PrevState};
 
     fn record(cpu: u32, what: What) -> Record {
         Record {
@@ -120,5 +163,37 @@ mod tests {
         assert_eq!(wakeups, BTreeMap::from([(0, left), (1, stayed)]));
         let next = next_on_cpu(&records);
         assert_eq!(next, [Some(3), Some(2), Some(4), Some(6), None, None, None]);
+    }
+
+    #[test]
+    fn a_balancing_pass_comes_at_once() {
+        let migrate = |cpu, pid| {
+            let (orig, dest) = (0, cpu);
+            record(cpu, What::Migrate { pid, orig, dest })
+        };
+        let party = || Party {
+            pid: 0,
+            comm: String::new(),
+            prio: 120,
+        };
+        let switch = |cpu| {
+            let what = What::Switch {
+                prev: party(),
+                prev_state: PrevState::Runnable,
+                next: party(),
+            };
+            record(cpu, what)
+        };
+        let records = [
+            migrate(1, 7),
+            switch(0),
+            migrate(1, 8),
+            waking(0, 9),
+            switch(1),
+            migrate(0, 9),
+            waking(1, 9),
+        ];
+        let order = order(&records, &next_on_cpu(&records));
+        assert_eq!(order, [0, 2, 4, 1, 3, 5, 6]);
     }
 }

@@ -4,7 +4,8 @@
 
 use super::Follower;
 use crate::record::{Record, What};
-use fairwind_sched::{CpuId, GroupId};
+use fairwind_sched::probe::ProbePoint;
+use fairwind_sched::{CpuId, GroupId, TaskId};
 
 impl Follower<'_> {
     /// A group was made.
@@ -19,6 +20,13 @@ impl Follower<'_> {
         let parent = self.groups.get(parent).copied().unwrap_or(GroupId::ROOT);
         let group = self.sched.create_group(parent, r.ts);
         self.groups.insert(path.to_owned(), group);
+        let queues = self.sched.groups[group].cfs_rq.clone();
+        for cfs_rq in queues {
+            self.sched.hold_probes();
+            if let Some(probes) = &mut self.sched.probes {
+                probes.set_queue_known(cfs_rq);
+            }
+        }
         let Some(&facts) = self.facts.groups.get(path) else {
             self.judge.mended("groups of which no file tells");
             return;
@@ -32,46 +40,69 @@ impl Follower<'_> {
         }
     }
 
-    /// A task went to a group: at the charge that moving it made, if it was running.
+    /// A task went to a group: at the charge or the probes that moving it made, if it was running.
     pub(super) fn attach(&mut self, r: &Record, pid: i32, path: &str) {
-        let charged = self.charge_of_attach(self.at, pid);
-        if charged.is_none() {
+        let moved = std::mem::take(&mut self.cpu(r.cpu).requeued_by_attach);
+        if !moved {
             self.move_task(r, pid, path);
-        }
-        let set_next = std::mem::take(&mut self.cpu(r.cpu).set_next);
-        if self.cpu(r.cpu).requeued_by_attach {
-            self.cpu(r.cpu).requeued_by_attach = false;
-            self.cpu(r.cpu).put_prev.clear();
-            let task = self.task(pid, "", r.cpu, r.ts);
-            self.compare_probes(r, task, set_next, "attach");
         }
     }
 
-    /// After a charge: if it is that of a running task that goes to a group, it goes there now. The record
-    /// that tells it comes later, and a tick may come between.
-    pub(super) fn attach_charged(&mut self, r: &Record, pid: i32) {
-        if r.irq || self.cpu(r.cpu).waking.is_some() {
-            return;
-        }
+    /// The record to come that tells that a CPU's running task went to another group.
+    fn attach_ahead(&self, pid: i32) -> Option<(usize, &str)> {
         let mut at = self.at;
-        let path = loop {
-            let Some(next) = self.next_on_cpu[at] else {
-                return;
-            };
+        while let Some(next) = self.next_on_cpu[at] {
             at = next;
             match &self.records[at].what {
-                What::Attach { pid: moved, path } if *moved == pid => break path,
-                What::Switch { .. } => return,
+                What::Attach { pid: moved, path } if *moved == pid => return Some((at, path)),
+                What::Switch { .. } => return None,
                 _ => {}
             }
+        }
+        None
+    }
+
+    /// After a charge: if it is that of a running task that goes to a group, it goes there now. The record
+    /// that tells it comes later, and a tick may come between. Where probes show it, they come first.
+    pub(super) fn attach_charged(&mut self, r: &Record, pid: i32) {
+        let next = self.next_on_cpu[self.at].map(|at| &self.records[at].what);
+        if r.irq || self.cpu(r.cpu).waking.is_some() || matches!(next, Some(What::Probe { .. })) {
+            return;
+        }
+        let Some((at, path)) = self.attach_ahead(pid) else {
+            return;
         };
         if self.charge_of_attach(at, pid) == Some(self.at) {
+            let path = path.to_owned();
             let clock = self.cpu(r.cpu).pending_clock;
             self.drop_clock(r);
             self.cpu(r.cpu).pending_clock = clock;
-            self.move_task(r, pid, path);
+            self.move_task(r, pid, &path);
             self.cpu(r.cpu).requeued_by_attach = true;
         }
+    }
+
+    /// Probes showed that the running task was taken off its queue and put back: if that was because it goes to a
+    /// group, it goes there now.
+    pub(super) fn attach_probed(&mut self, r: &Record, task: TaskId) -> bool {
+        let Some(pid) = self.pid(task) else {
+            return false;
+        };
+        let Some((attach, path)) = self.attach_ahead(pid) else {
+            return false;
+        };
+        let path = path.to_owned();
+        let mut at = self.at;
+        while let Some(next) = self.next_on_cpu[at].filter(|&next| next < attach) {
+            at = next;
+            let point = ProbePoint::PutPrevEntity;
+            if matches!(self.records[at].what, What::Probe { point: p, .. } if p == point) {
+                return false;
+            }
+        }
+        self.move_task(r, pid, &path);
+        self.cpu(r.cpu).requeued_by_attach = true;
+        true
     }
 
     /// The charge that moving a running task made: the last one of its own before the record, outside of
@@ -106,8 +137,15 @@ impl Follower<'_> {
         let cpu = self.sched.tasks[task].cpu;
         let held = self.sched.rqs[cpu].clock;
         let clock = self.cpu(r.cpu).pending_clock.take().unwrap_or(held);
+        for point in [
+            ProbePoint::PutPrevEntity,
+            ProbePoint::PlaceEntity,
+            ProbePoint::SetNextEntity,
+        ] {
+            self.first_told_of(point, task);
+        }
         self.sched.sched_move_task(task, group, clock);
         self.sched.rqs[CpuId(r.cpu)].need_resched = r.need_resched;
-        self.compare_vruntimes(r.cpu, r.ts);
+        self.forget_told();
     }
 }

@@ -214,7 +214,7 @@ impl Follower<'_> {
     pub(super) fn newly_idle(
         &mut self,
         r: &Record,
-        clock: u64,
+        (clock, now): (u64, u64),
         prev_state: PrevState,
         kernel: &[Move],
         next: TaskId,
@@ -233,6 +233,7 @@ impl Follower<'_> {
             pass: Pass::NewlyIdle {
                 cpu: CpuId(r.cpu),
                 clock,
+                now,
                 prev_state,
                 passes: self.passes_of(moved),
             },

@@ -25,7 +25,7 @@ impl Follower<'_> {
     pub(super) fn class_of_pair(&self, cpu: u32, pair: Pair) -> Class {
         for task in [pair.a, pair.b] {
             let se = self.sched.tasks[task].se;
-            if self.unsure.contains(&task) || !self.seen.contains(&se) {
+            if self.unsure.contains(&task) || !self.is_known(se) {
                 return EARLIER_STATE;
             }
         }

@@ -3,16 +3,20 @@
 //! Model.   `update_curr` charges `clock - exec_start`, and `exec_start` is the clock of the last
 //!          charge: so `exec_start + runtime` is the queue's clock, to the nanosecond.
 //! Source.  kernel/sched/fair.c `update_curr` @ 6.1, 6.12.
-//! Deviations. When a CPU leaves idle no charge tells its clock: the time stamp of the record stands
-//!          for it, which is some µs late. Charges after that are exact relative to it.
+//! Deviations. When a CPU leaves idle no charge tells its clock. It was read before the record, and before every
+//!          later charge by at least what was charged since: the earliest of these times stands for it, which can be
+//!          some µs late. Charges after that are exact relative to it.
 
 use super::Follower;
-use super::cpu::Charge;
-use crate::record::Record;
-use fairwind_sched::TaskId;
+use crate::record::{Record, What};
+use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
+use fairwind_sched::{CpuId, TaskId};
 
-/// If the clock is further from the time stamp than this, the running task is not the one followed.
+/// If the clock is further from the time stamp than this, and not since the CPU's last record, the running task is not
+/// the one followed.
 const PLAUSIBLE_NS: u64 = 2_000_000;
+/// How many records ahead a clock is looked for.
+const AHEAD: usize = 4096;
 
 impl Follower<'_> {
     /// A task was charged for its run time.
@@ -26,33 +30,46 @@ impl Follower<'_> {
         let task = self.task(pid, "", r.cpu, r.ts);
         let cpu = self.sched.tasks[task].cpu;
         let own = cpu.0 == r.cpu;
-        let waking = self.cpu(r.cpu).waking;
-        if own && waking.is_none() && !r.softirq {
+        let context = self.cpu(r.cpu);
+        let waking = context.waking.is_some();
+        let pulling = own && !r.irq && !context.moves.is_empty();
+        let inside = !own || waking || pulling || r.softirq;
+        if own && !inside {
+            self.end_requeue(r);
             self.drop_clock(r);
+            self.limit_clocks(r);
         }
-        let clock = self.charged_clock(task, r.ts, runtime);
-        if waking.is_none() && self.unthrottled_by_charge(r, cpu, clock) {
-            // The clock is used up.
-        } else if !own || waking.is_some() {
-            if waking.is_none() {
+        let clock = self.charged_clock(task, r.cpu, r.ts, runtime);
+        if !(own && self.cpu(r.cpu).pending_clock.is_some()) {
+            self.limit_clock(cpu, clock);
+        }
+        if let Some(vruntime) = vruntime {
+            let mut values = NOTHING_SHOWN;
+            values[ProbeField::Vruntime as usize] = Some(vruntime);
+            let told = Told {
+                point: ProbePoint::StatRuntime,
+                se: self.sched.tasks[task].se,
+                id: runtime,
+                values,
+            };
+            self.told().push(told);
+        }
+        if !waking && self.unthrottled_by_charge(r, cpu, clock) {
+            return;
+        }
+        if inside {
+            if !own && !waking {
                 self.begin_pass(r.cpu);
             }
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
-        } else if r.softirq {
-            self.drop_clock(r);
-            self.cpu(r.cpu).clocks.insert(cpu.0, clock);
+            if !waking && !pulling {
+                // Balancing, or somebody who asks for run times.
+                self.sched.follow_charge(cpu, clock);
+            }
         } else {
             self.cpu(r.cpu).pending_clock = Some(clock);
         }
-        let charged = self.cpu(r.cpu).pending_clock == Some(clock);
-        if let Some(vruntime) = vruntime {
-            self.cpu(r.cpu).charges.push(Charge {
-                task,
-                runtime,
-                vruntime,
-            });
-        }
-        if charged {
+        if !inside {
             self.attach_charged(r, pid);
         }
         let charged = self.cpu(r.cpu).pending_clock == Some(clock);
@@ -64,18 +81,134 @@ impl Follower<'_> {
         }
     }
 
-    fn charged_clock(&mut self, task: TaskId, ts: u64, runtime: u64) -> u64 {
+    /// What other queues this CPU had locked matters to a wakeup and to a switch, and to nothing after.
+    pub(super) fn end_locks(&mut self, r: &Record) {
+        let next = self.next_on_cpu[self.at].map(|at| &self.records[at].what);
+        let goes_on = matches!(
+            next,
+            Some(What::Switch { .. } | What::Wakeup { .. } | What::WakeupNew { .. })
+        );
+        if !goes_on {
+            self.settle_clocks(r.cpu);
+        }
+    }
+
+    /// Charges on queues that this CPU had locked, and that no call has used.
+    pub(super) fn settle_clocks(&mut self, cpu: u32) {
+        for (queue, clock) in std::mem::take(&mut self.cpu(cpu).clocks) {
+            if self.sched.rqs[CpuId(queue)].clock < clock {
+                self.sched.follow_charge(CpuId(queue), clock);
+            }
+        }
+    }
+
+    fn charged_clock(&mut self, task: TaskId, by: u32, ts: u64, runtime: u64) -> u64 {
         let cpu = self.sched.tasks[task].cpu;
         let se = self.sched.tasks[task].se;
         let clock = if self.sched.rqs[cpu].curr == task {
-            self.sched.ses[se].exec_start.saturating_add(runtime)
+            let context = &self.cpus[cpu.idx()];
+            let unused = context
+                .pending_clock
+                .max(context.clocks.get(&cpu.0).copied());
+            let begun = unused.unwrap_or(0).max(self.sched.ses[se].exec_start);
+            begun.saturating_add(runtime)
         } else {
             self.clock_at(cpu, ts)
         };
-        if clock.abs_diff(ts) <= PLAUSIBLE_NS {
+        let before = self.cpus[by as usize].last_ts;
+        if clock <= ts && (ts - clock <= PLAUSIBLE_NS || clock >= before) {
             return clock.max(self.sched.rqs[cpu].clock);
         }
         self.sched.ses[se].exec_start = ts.saturating_sub(runtime);
         self.clock_at(cpu, ts)
+    }
+
+    /// The clock with which a CPU leaves idle: `ts`, or less if a later charge says so.
+    pub(super) fn clock_out_of_idle(&self, cpu: CpuId, ts: u64) -> u64 {
+        let told = self.leaving_clock(cpu);
+        let latest = told.map_or(ts, |(_, told)| ts.min(told));
+        latest.max(self.sched.rqs[cpu].clock)
+    }
+
+    /// The clock held by a CPU that leaves idle, if it can be that with which its next task began to run.
+    pub(super) fn held_out_of_idle(&self, cpu: CpuId) -> Option<u64> {
+        let held = self.sched.rqs[cpu].clock;
+        let (earliest, _) = self.leaving_clock(cpu)?;
+        (earliest <= held).then_some(held)
+    }
+
+    /// The earliest and latest that the clock can have been when an idle CPU's next task began to run. A charge's clock
+    /// was read before the charge was recorded, and after what its CPU recorded before the call.
+    fn leaving_clock(&self, cpu: CpuId) -> Option<(u64, u64)> {
+        let leave = self.times.leave(cpu.0, self.at)?;
+        let (mut earliest, mut latest) = (0, self.records[leave].ts);
+        let mut running = None;
+        let mut charged = 0_u64;
+        let mut before = 0;
+        for r in self.records[leave..].iter().take(AHEAD) {
+            match &r.what {
+                What::Switch { next, .. } if r.cpu == cpu.0 => {
+                    if next.pid == 0 || next.comm.starts_with("migration/") {
+                        break;
+                    }
+                    running = Some(next.pid);
+                    before = r.ts;
+                }
+                What::Runtime { pid, runtime, .. } if running == Some(*pid) => {
+                    charged = charged.saturating_add(*runtime);
+                    latest = latest.min(r.ts.saturating_sub(charged));
+                    if r.cpu == cpu.0 {
+                        earliest = earliest.max(before.saturating_sub(charged));
+                    }
+                }
+                What::Probe { .. } | What::Runtime { .. } | What::Migrate { .. } => {}
+                _ if r.cpu == cpu.0 => before = r.ts,
+                _ => {}
+            }
+        }
+        Some((earliest, latest))
+    }
+
+    fn limit_clock(&mut self, cpu: CpuId, limit: u64) {
+        self.sched.hold_probes();
+        if let Some(probes) = &mut self.sched.probes {
+            probes.limit_clock(cpu, limit);
+        }
+    }
+
+    /// Tells each queue how far its clock can go before its running task is next charged.
+    pub(super) fn limit_clocks(&mut self, r: &Record) {
+        for cpu in self.sched.rqs.ids() {
+            // A queue that this CPU has locked stands still for others.
+            let context = &self.cpus[r.cpu as usize];
+            let locked = context.clocks.get(&cpu.0).copied();
+            let own = context.pending_clock.filter(|_| cpu.0 == r.cpu);
+            let first = own.into_iter().chain(locked).min();
+            let limit = first.or_else(|| self.clock_limit(cpu)).unwrap_or(u64::MAX);
+            self.limit_clock(cpu, limit);
+        }
+    }
+
+    fn clock_limit(&self, cpu: CpuId) -> Option<u64> {
+        let own = self.cpus[cpu.idx()].pending_clock;
+        let by_others = self
+            .cpus
+            .iter()
+            .filter_map(|context| context.clocks.get(&cpu.0));
+        let unused = own.into_iter().chain(by_others.copied());
+        let held = self.sched.rqs[cpu].clock;
+        if let Some(recorded) = unused.filter(|&clock| clock > held).min() {
+            return Some(recorded);
+        }
+        let curr = self.sched.rqs[cpu].curr;
+        if !self.sched.is_fair(curr) {
+            return None;
+        }
+        let se = self.sched.tasks[curr].se;
+        let (_, runtime) = self
+            .times
+            .charges(self.pid(curr)?, self.at.checked_sub(1)?)
+            .first()?;
+        Some(self.sched.ses[se].exec_start.saturating_add(*runtime))
     }
 }

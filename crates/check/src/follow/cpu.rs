@@ -2,7 +2,7 @@
 
 use super::ticks::Charged;
 use crate::judge::Class;
-use crate::record::EntityProbe;
+use fairwind_sched::probe::Told;
 use fairwind_sched::{CpuId, Sched, TaskId};
 use std::collections::BTreeMap;
 
@@ -12,15 +12,6 @@ pub(super) struct Move {
     pub(super) task: TaskId,
     pub(super) orig: u32,
     pub(super) dest: u32,
-}
-
-/// A charge as `sched_stat_runtime` tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Charge {
-    pub(super) task: TaskId,
-    pub(super) runtime: u64,
-    /// After the charge.
-    pub(super) vruntime: u64,
 }
 
 /// What a CPU has recorded of a call that is not over yet.
@@ -54,12 +45,10 @@ pub(super) struct CpuContext {
     pub(super) pushed: Option<(bool, Class)>,
     /// It is in a timer interrupt, whose last record was at this time.
     pub(super) in_timers: Option<u64>,
-    pub(super) set_next: Vec<EntityProbe>,
-    pub(super) put_prev: Vec<EntityProbe>,
-    /// Entities placed, with their weight.
-    pub(super) placed: Vec<(u64, u64)>,
-    /// Charges whose virtual runtime `sched_stat_runtime` told.
-    pub(super) charges: Vec<Charge>,
+    /// What probes showed of entities.
+    pub(super) told: Vec<Told>,
+    /// When its last record was written.
+    pub(super) last_ts: u64,
     /// Whether its last record found a reschedule asked for.
     pub(super) last_resched: bool,
 }

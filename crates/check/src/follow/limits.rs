@@ -11,7 +11,8 @@
 use super::Follower;
 use super::tick_grid::Ticks;
 use crate::record::{PrevState, Record, What};
-use fairwind_sched::{BandwidthLimit, CfsRqId, CpuId, Effect, GroupId, SeId, TaskId};
+use fairwind_sched::probe::ProbePoint;
+use fairwind_sched::{BandwidthLimit, CfsRqId, CpuId, Effect, GroupId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_US: u64 = 1000;
@@ -41,15 +42,18 @@ pub(super) struct Limits {
     ticks: Ticks,
     /// Groups whose limit is set.
     set: BTreeSet<GroupId>,
-    /// Entities of groups by the address that probes show.
-    entities: BTreeMap<u64, SeId>,
     /// Probes of `place_entity` show each queue that goes back to work.
     pub(super) placements: bool,
 }
 
 impl Limits {
     pub(super) fn new(records: &[Record], tick_nsec: u64) -> Limits {
-        let shows = |r: &Record| matches!(r.what, What::PlaceEntity { flags: Some(_), .. });
+        let shows = |r: &Record| {
+            let What::Probe { point, flags, .. } = r.what else {
+                return false;
+            };
+            point == ProbePoint::PlaceEntity && flags.is_some()
+        };
         Limits {
             placements: records.iter().any(shows),
             ticks: Ticks::new(records, tick_nsec),
@@ -60,11 +64,6 @@ impl Limits {
     /// A CPU leaves idle.
     pub(super) fn restart_ticks(&mut self, r: &Record) {
         self.ticks.served(r.cpu, r.ts);
-    }
-
-    /// A probe showed which entity has this address.
-    pub(super) fn learn(&mut self, address: u64, se: SeId) {
-        self.entities.insert(address, se);
     }
 }
 
@@ -251,7 +250,7 @@ impl Follower<'_> {
 
     /// `place_entity` in an interrupt, with the entity of a throttled queue: it goes back to work.
     pub(super) fn unthrottled_by_place(&mut self, r: &Record, address: u64, flags: Option<u64>) {
-        let Some(&se) = self.limits.entities.get(&address) else {
+        let Some(&se) = self.addresses.get(&address) else {
             return;
         };
         let cfs_rq = self.sched.ses[se].my_q;

@@ -29,6 +29,8 @@ mod switches;
 mod tasks;
 mod tick_grid;
 mod ticks;
+mod times;
+mod told;
 mod wakeups;
 
 use crate::facts::Facts;
@@ -38,6 +40,7 @@ use affinity::Bounds;
 use ahead::Ahead;
 use cpu::CpuContext;
 use fairwind_sched::domain::SdId;
+use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
 use jiffies::Jiffies;
 use limits::Limits;
@@ -45,6 +48,7 @@ use phases::Phases;
 use placement::Placement;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::Names;
+use times::Times;
 use wakeups::PendingWakeup;
 
 /// A scheduler beside a recording.
@@ -76,8 +80,9 @@ pub(crate) struct Follower<'a> {
     /// Tasks that have begun to exit and are still in their autogroup.
     exiting: BTreeSet<TaskId>,
     groups: BTreeMap<String, GroupId>,
-    /// Entities whose state the recording has shown.
-    seen: BTreeSet<SeId>,
+    /// Entities by the address that probes give them.
+    addresses: BTreeMap<u64, SeId>,
+    times: Times,
     /// Tasks from before the recording that have not run in it.
     unsure: BTreeSet<TaskId>,
     limits: Limits,
@@ -109,12 +114,15 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         next_on_cpu: ahead::next_on_cpu(records),
         exiting: BTreeSet::new(),
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
-        seen: BTreeSet::new(),
+        addresses: BTreeMap::new(),
+        times: Times::new(records, facts.topology.nr_cpus()),
         unsure: BTreeSet::new(),
         limits: Limits::new(records, tick_nsec),
         phases: Phases::find(facts, records),
     };
-    for (at, record) in records.iter().enumerate() {
+    follower.start_running();
+    for at in ahead::order(records, &follower.next_on_cpu) {
+        let record = &records[at];
         if record.cpu as usize >= follower.cpus.len() {
             follower
                 .judge
@@ -122,15 +130,22 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
             continue;
         }
         follower.at = at;
+        follower.limit_clocks(record);
+        follower.begin_told(record.cpu);
         follower.record(record);
         follower.cpu(record.cpu).last_resched = record.need_resched;
+        follower.cpu(record.cpu).last_ts = record.ts;
         follower.ask_again(record);
         follower.take_effects(record.cpu);
         let over = follower.next_on_cpu[at].is_none_or(|next| !records[next].what.is_inside());
         if over {
+            follower.end_requeue(record);
             follower.end_softirq(record);
+            follower.end_locks(record);
             follower.take_effects(record.cpu);
         }
+        follower.follow_same_silently(record);
+        follower.end_told(record);
     }
     follower.judge
 }
@@ -187,16 +202,20 @@ impl Follower<'_> {
             What::WakeupNew { pid, prio, target } => self.wakeup_new(r, *pid, *prio, *target),
             What::Mkdir { path } => self.mkdir(r, path),
             What::Attach { pid, path } => self.attach(r, *pid, path),
-            What::PlaceEntity {
+            What::Probe {
+                point,
                 address,
-                weight,
+                values,
                 flags,
             } => {
-                self.unthrottled_by_place(r, *address, *flags);
-                self.cpu(r.cpu).placed.push((*address, *weight));
+                if *point == ProbePoint::PutPrevEntity {
+                    self.end_requeue(r);
+                }
+                self.probe(*point, *address, values);
+                if *point == ProbePoint::PlaceEntity {
+                    self.unthrottled_by_place(r, *address, *flags);
+                }
             }
-            What::SetNext(probe) => self.set_next(r, *probe),
-            What::PutPrev(probe) => self.cpu(r.cpu).put_prev.push(*probe),
             What::Switch {
                 prev,
                 prev_state,
@@ -234,7 +253,6 @@ impl Follower<'_> {
         if let Some(clock) = self.cpu(r.cpu).pending_clock.take() {
             self.sched.follow_charge(CpuId(r.cpu), clock);
         }
-        self.compare_vruntimes(r.cpu, r.ts);
     }
 
     /// A CPU's clock at a time of the trace, where nothing tells it better: it never goes back.

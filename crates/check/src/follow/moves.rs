@@ -127,8 +127,19 @@ impl Follower<'_> {
         }
     }
 
-    /// Moves what the kernel moved.
+    /// Moves what the kernel moved: what went to one CPU together.
     pub(super) fn follow_moves(&mut self, cpu: u32, ts: u64, kernel: &[Move]) {
+        for pass in kernel.chunk_by(|a, b| a.dest == b.dest) {
+            let followed = self.followed(cpu, ts, pass);
+            for _ in 0..self.sched.follow_pass(&followed) {
+                self.judge.mended("moved tasks that were not waiting");
+            }
+        }
+        self.settle_clocks(cpu);
+    }
+
+    /// Moves with the clocks of both queues.
+    pub(super) fn followed(&mut self, cpu: u32, ts: u64, kernel: &[Move]) -> Vec<FollowedMove> {
         let mut followed = Vec::new();
         for moved in kernel {
             let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
@@ -141,9 +152,6 @@ impl Follower<'_> {
                 });
             }
         }
-        self.cpu(cpu).clocks.clear();
-        for _ in 0..self.sched.follow_pass(&followed) {
-            self.judge.mended("moved tasks that were not waiting");
-        }
+        followed
     }
 }

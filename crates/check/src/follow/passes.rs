@@ -12,6 +12,7 @@ use fairwind_sched::balance::CpuIdleType;
 use fairwind_sched::domain::SdId;
 use fairwind_sched::domain::flags::SD_BALANCE_NEWIDLE;
 use fairwind_sched::features::Feature;
+use fairwind_sched::replay::NewIdle;
 use fairwind_sched::{CpuId, Effect, Sched, TaskState};
 
 /// Passes over domains, one after the other, each towards a CPU.
@@ -45,6 +46,8 @@ pub(super) enum Pass {
     NewlyIdle {
         cpu: CpuId,
         clock: u64,
+        /// Its clock once it had balanced.
+        now: u64,
         prev_state: TaskState,
         passes: Passes,
     },
@@ -83,9 +86,10 @@ impl Follower<'_> {
             Pass::NewlyIdle {
                 cpu,
                 clock,
+                now,
                 prev_state,
                 passes,
-            } => ask_newly_idle(&mut copy, *cpu, *clock, *prev_state, passes),
+            } => ask_newly_idle(&mut copy, *cpu, [*clock, *now], *prev_state, passes),
         }
         answer(copy)
     }
@@ -132,7 +136,13 @@ fn ask_softirq(copy: &mut Sched, cpu: CpuId, dest: CpuId, sd: SdId, clock: u64) 
 
 /// That tasks were pulled tells that the CPU looked for some, and in which domain: neither the machine nor what looking
 /// costs nor a random number nor a wakeup on its way kept it from that.
-fn ask_newly_idle(copy: &mut Sched, cpu: CpuId, clock: u64, prev: TaskState, passes: &Passes) {
+fn ask_newly_idle(
+    copy: &mut Sched,
+    cpu: CpuId,
+    [clock, now]: [u64; 2],
+    prev: TaskState,
+    passes: &Passes,
+) {
     let drawn = copy.profile.features.has(Feature::NI_RANDOM);
     copy.profile.features.set(Feature::NI_RANDOM, false);
     copy.set_overloaded(true);
@@ -148,6 +158,9 @@ fn ask_newly_idle(copy: &mut Sched, cpu: CpuId, clock: u64, prev: TaskState, pas
     }
     if prev != TaskState::Running && !copy.is_idle(cpu) {
         copy.set_current_state(cpu, prev);
+    }
+    if let Some(probes) = &mut copy.probes {
+        probes.newidle = Some(NewIdle { now, moves: None });
     }
     copy.schedule(cpu, clock, false);
     for (sd, flags) in sds.into_iter().zip(flags) {

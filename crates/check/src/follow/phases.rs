@@ -11,6 +11,7 @@
 
 use crate::facts::Facts;
 use crate::record::{PrevState, Record, What};
+use fairwind_sched::probe::ProbePoint;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -174,8 +175,18 @@ fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
             What::Wakeup { pid, .. } | What::Waking { pid, .. } | What::Migrate { pid, .. } => {
                 tasks.entry(*pid).or_default().waits = false;
             }
-            What::SetNext(probe) => chains.entry(r.cpu).or_default().push(probe.address),
-            What::PlaceEntity { address, flags, .. } => {
+            What::Probe { .. } if !r.what.shows_entity() => continue,
+            What::Probe {
+                point: ProbePoint::SetNextEntity,
+                address,
+                ..
+            } => chains.entry(r.cpu).or_default().push(*address),
+            What::Probe {
+                point: ProbePoint::PlaceEntity,
+                address,
+                flags,
+                ..
+            } => {
                 let group = entities.get(address);
                 let first = !placing.contains_key(&r.cpu);
                 let below = placing.get(&r.cpu).and_then(Option::as_ref);

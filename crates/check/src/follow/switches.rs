@@ -5,8 +5,9 @@ use super::classify::Pair;
 use super::cpu::Move;
 use crate::baselines::Baselines;
 use crate::judge::Measure;
-use crate::record::{Party, PrevState, Record};
-use fairwind_sched::replay::FollowedWakeup;
+use crate::record::{Party, PrevState, Record, What};
+use fairwind_sched::probe::ProbePoint;
+use fairwind_sched::replay::{FollowedWakeup, NewIdle};
 use fairwind_sched::task::{Class, TaskState};
 use fairwind_sched::{CpuId, TaskId};
 
@@ -27,7 +28,16 @@ impl Follower<'_> {
                 self.sched.rqs[cpu].clock_skip_requested = false;
                 clock.max(held)
             }
-            None if self.sched.is_idle(cpu) => self.clock_at(cpu, r.ts),
+            None if self.sched.is_idle(cpu) => {
+                let skipped = self.sched.rqs[cpu].clock_skip_requested;
+                match self.held_out_of_idle(cpu) {
+                    Some(held) if skipped => held,
+                    _ => {
+                        self.sched.rqs[cpu].clock_skip_requested = false;
+                        self.clock_out_of_idle(cpu, r.ts)
+                    }
+                }
+            }
             None => held,
         };
         if self.sched.rqs[cpu].curr != prev_task {
@@ -40,6 +50,8 @@ impl Follower<'_> {
             }
         }
         self.unthrottle_above(r, next_task, clock);
+        self.told_of(ProbePoint::PutPrevEntity, prev_task);
+        self.told_of(ProbePoint::SetNextEntity, next_task);
         let sleeps = prev.pid != 0 && prev_state != PrevState::Runnable;
         let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
         let left = self.sched.rqs[cpu]
@@ -48,19 +60,26 @@ impl Follower<'_> {
         self.wake_stopper(cpu, next_task, clock);
         let by_stopper = self.sched.tasks[prev_task].class == Class::Stop;
         let newly_idle = left == 0 && !by_stopper;
+        // What it was charged after it ran out of tasks was charged while tasks were pulled.
+        let now = self.cpu(r.cpu).clocks.remove(&r.cpu).unwrap_or(clock);
         if by_stopper {
             self.pushed(r, clock, &moves);
         }
         let pulled = newly_idle && !moves.is_empty();
-        if !(pulled && self.newly_idle(r, clock, prev_state, &moves, next_task)) {
-            self.follow_pick(r, clock, next_task, &moves, newly_idle && prev.pid != 0);
+        if !(pulled && self.newly_idle(r, (clock, now), prev_state, &moves, next_task)) {
+            let pulls = pulled && prev.pid != 0;
+            if pulls {
+                self.cpu(r.cpu).clocks.insert(r.cpu, now);
+                let moves = Some(self.followed(r.cpu, clock, &moves));
+                if let Some(probes) = &mut self.sched.probes {
+                    probes.newidle = Some(NewIdle { now, moves });
+                }
+            }
+            let moves = if pulls { &[] } else { &moves[..] };
+            self.follow_pick(r, clock, next_task, moves, newly_idle && prev.pid != 0);
         }
-        self.compare_vruntimes(r.cpu, r.ts);
-        let context = self.cpu(r.cpu);
-        let set_next = std::mem::take(&mut context.set_next);
-        let put_prev = std::mem::take(&mut context.put_prev);
-        self.compare_probes(r, next_task, set_next, "set_next");
-        self.compare_probes(r, prev_task, put_prev, "put_prev");
+        self.settle_clocks(r.cpu);
+        self.forget_told();
         self.unsure.remove(&prev_task);
         if next.pid != 0 {
             self.set_prio(next_task, next.prio);
@@ -82,11 +101,20 @@ impl Follower<'_> {
     pub(super) fn follow_same(&mut self, r: &Record, clock: u64) {
         let cpu = CpuId(r.cpu);
         let curr = self.sched.rqs[cpu].curr;
-        self.sched.rqs[cpu].clock_skip_requested = false;
         let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
         self.follow_pick(r, clock, curr, &moves, false);
-        self.compare_vruntimes(r.cpu, r.ts);
         self.sched.rqs[cpu].need_resched = false;
+    }
+
+    /// `schedule()` went on with the task that ran, without charging it.
+    pub(super) fn follow_same_silently(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        let next = self.next_on_cpu[self.at].map(|at| &self.records[at]);
+        let answered = next
+            .is_some_and(|next| !next.need_resched && !matches!(next.what, What::Switch { .. }));
+        if r.need_resched && answered && !r.what.is_inside() && !self.sched.is_idle(cpu) {
+            self.follow_same(r, self.sched.rqs[cpu].clock);
+        }
     }
 
     fn set_prev_state(&mut self, cpu: CpuId, state: PrevState) {
@@ -99,12 +127,26 @@ impl Follower<'_> {
         self.sched.set_current_state(cpu, state);
     }
 
+    /// What a CPU that runs out of tasks is about to pull.
+    fn pulled(&self) -> Vec<TaskId> {
+        let newidle = self
+            .sched
+            .probes
+            .as_ref()
+            .and_then(|probes| probes.newidle.as_ref());
+        let moves = newidle.and_then(|newidle| newidle.moves.as_ref());
+        moves.map_or(Vec::new(), |moves| moves.iter().map(|m| m.task).collect())
+    }
+
     /// Judges the pick and carries it out.
     fn follow_pick(&mut self, r: &Record, clock: u64, next: TaskId, moves: &[Move], idles: bool) {
         let cpu = CpuId(r.cpu);
-        self.sched.newidle_balancing = false;
+        let pulled = self.pulled();
+        let pulls = !pulled.is_empty();
+        self.sched.newidle_balancing = pulls;
         if idles && !self.sched.rqs[cpu].ttwu_pending {
-            self.sched.rqs[cpu].idle_stamp = if moves.is_empty() { clock } else { 0 };
+            let moved = pulls || !moves.is_empty();
+            self.sched.rqs[cpu].idle_stamp = if moved { 0 } else { clock };
         }
         if !moves.is_empty() {
             if idles {
@@ -113,8 +155,12 @@ impl Follower<'_> {
             }
             self.follow_moves(r.cpu, clock, moves);
         }
-        self.mend_next(cpu, next, clock);
-        let candidates = self.candidates(cpu);
+        let candidates = if pulls {
+            pulled
+        } else {
+            self.mend_next(cpu, next, clock);
+            self.candidates(cpu)
+        };
         let baselines = Baselines {
             candidates: candidates.len() as u64,
             fifo: Some(self.longest_waiting(cpu) == Some(next)),
@@ -176,6 +222,36 @@ impl Follower<'_> {
         self.sched.follow_wakeup(task, wakeup, clock);
     }
 
+    /// Whoever a CPU first switches from ran on it when the recording began.
+    pub(super) fn start_running(&mut self) {
+        for cpu in self.sched.rqs.ids() {
+            let first = self.records.iter().find_map(|r| match &r.what {
+                What::Switch { prev, .. } if r.cpu == cpu.0 => Some((r, prev)),
+                _ => None,
+            });
+            let Some((r, prev)) = first.filter(|(_, prev)| prev.pid != 0) else {
+                continue;
+            };
+            let charges = self.times.charges(prev.pid, 0).iter();
+            let mut charged = 0_u64;
+            let mut latest = r.ts;
+            for (at, runtime) in charges {
+                let charge = &self.records[*at];
+                if charge.ts > r.ts {
+                    break;
+                }
+                charged = charged.saturating_add(*runtime);
+                latest = latest.min(charge.ts.saturating_sub(charged));
+            }
+            let task = self.task(prev.pid, &prev.comm, r.cpu, latest);
+            self.set_prio(task, prev.prio);
+            self.sched.rqs[cpu].clock = latest;
+            self.sched.rqs[cpu].clock_task = latest;
+            self.sched.rqs[cpu].clock_pelt = latest;
+            self.mend_curr(cpu, task, latest);
+        }
+    }
+
     /// Makes the task that ran by the recording the one that runs.
     pub(super) fn mend_curr(&mut self, cpu: CpuId, prev: TaskId, clock: u64) {
         self.judge.mended("running tasks that were others");
@@ -219,7 +295,8 @@ impl Follower<'_> {
         let t = &self.sched.tasks[task];
         if t.is_queued() {
             if t.cpu != cpu {
-                self.sched.follow_migration(task, cpu, clock, clock);
+                self.sched.follow_detach(task, cpu, clock);
+                self.sched.follow_attach(task, clock);
             }
         } else {
             self.sched.tasks[task].state = TaskState::Interruptible;

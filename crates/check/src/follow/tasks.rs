@@ -100,17 +100,17 @@ impl Follower<'_> {
         let home = before
             .map_or(cpu, |before| before.cpu)
             .min(nr_cpus as u32 - 1);
-        let task = self.sched.spawn(CpuId(home), ts);
+        let task = self.sched.follow_sleeper_from_before(CpuId(home), ts);
         if let Some(cpu) = bound {
             self.bind(task, cpu);
         }
-        self.sched.tasks[task].state = TaskState::Interruptible;
         let se = self.sched.tasks[task].se;
         if let Some(before) = before {
+            self.set_prio(task, before.prio);
             self.sched.ses[se].vruntime = before.vruntime;
             self.sched.ses[se].deadline = before.deadline;
-            self.set_prio(task, before.prio);
         }
+        self.sched.tasks[task].state = TaskState::Interruptible;
         // Averages are not told; most tasks from before have slept for long.
         self.sched.ses[se].avg.load_avg = 0;
         self.unsure.insert(task);

@@ -13,6 +13,7 @@ use super::classify::Pair;
 use crate::baselines::Baselines;
 use crate::judge::{Decision, Measure};
 use crate::record::{Record, What};
+use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CpuId, Effect, TaskId};
 
 /// A charge whose outcome the next record shows.
@@ -74,10 +75,9 @@ impl Follower<'_> {
         let in_irq = |at: usize| self.records[at].irq && !self.records[at].softirq;
         let charges = |at: usize| matches!(self.records[at].what, What::Runtime { .. });
         let enqueues = |at: usize| {
-            matches!(
-                self.records[at].what,
-                What::PlaceEntity { .. } | What::Wakeup { .. }
-            )
+            let what = &self.records[at].what;
+            let places = what.probed() == Some(ProbePoint::PlaceEntity);
+            places || matches!(what, What::Wakeup { .. })
         };
         let after = next.and_then(|at| self.next_on_cpu[at]);
         next.is_some_and(|at| in_irq(at) && charges(at))
@@ -115,24 +115,28 @@ impl Follower<'_> {
     pub(super) fn is_call_of_its_own(&self, pid: i32) -> bool {
         let r = &self.records[self.at];
         let mut put_prev = None;
+        let mut pulls = false;
         let mut at = self.at;
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
             let other = &self.records[at];
+            if (other.irq, other.softirq) != (r.irq, r.softirq) {
+                return true;
+            }
             match &other.what {
-                What::Runtime { pid: charged, .. } if *charged == pid || other.softirq => {
-                    return true;
-                }
-                What::Migrate { .. } if other.softirq => return true,
-                What::Runtime { .. } | What::Migrate { .. } | What::PlaceEntity { .. } => {}
-                What::PutPrev(probe) => put_prev = put_prev.or(Some(probe.address)),
-                What::SetNext(probe) if put_prev == Some(probe.address) => return false,
-                What::SetNext(_) => {}
-                What::Wakeup { .. } => return other.irq != r.irq,
+                What::Runtime { pid: charged, .. } if *charged == pid && !pulls => return true,
+                What::Migrate { .. } => pulls = true,
+                What::Runtime { .. } => {}
+                What::Probe { point, address, .. } => match point {
+                    ProbePoint::PutPrevEntity => put_prev = put_prev.or(Some(*address)),
+                    ProbePoint::SetNextEntity if put_prev == Some(*address) => return false,
+                    _ => {}
+                },
+                What::Wakeup { .. } => return false,
                 What::Switch { .. }
                 | What::WakeupNew { .. }
                 | What::Fork { .. }
-                | What::Attach { .. } => return r.irq,
+                | What::Attach { .. } => return false,
                 What::Waking { .. } | What::Mkdir { .. } | What::Exit { .. } | What::Timer => {
                     return true;
                 }
@@ -164,6 +168,7 @@ impl Follower<'_> {
     /// Follows a charge that is a call of its own.
     pub(super) fn charge(&mut self, r: &Record, clock: u64) {
         if self.is_same_again(r) {
+            self.sched.rqs[CpuId(r.cpu)].clock_skip_requested = false;
             self.follow_same(r, clock);
             return;
         }
@@ -192,7 +197,6 @@ impl Follower<'_> {
         } else {
             self.sched.follow_charge(cpu, clock);
         }
-        self.compare_vruntimes(r.cpu, r.ts);
         if exits {
             self.sched.follow_autogroup_exit(curr, clock);
         } else if !r.irq

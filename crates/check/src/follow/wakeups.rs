@@ -10,8 +10,9 @@ use super::classify::{NOT_ALLOWED, Pair};
 use super::placement::describe_cpus;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
-use crate::record::Record;
+use crate::record::{Record, What};
 use fairwind_sched::flags::WF_FROM_IRQ;
+use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::replay::FollowedWakeup;
 use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, TaskId};
@@ -24,8 +25,6 @@ const FORK_NS: u64 = 200_000;
 pub(super) struct PendingWakeup {
     /// The waker's CPU.
     by: u32,
-    /// When it began.
-    ts: u64,
     wake_flags: u32,
     resched_before: bool,
     /// The task was running, about to sleep.
@@ -36,9 +35,8 @@ pub(super) struct PendingWakeup {
 
 impl Follower<'_> {
     pub(super) fn waking(&mut self, r: &Record, pid: i32, comm: &str, prio: i32, slept_on: u32) {
-        let context = self.cpu(r.cpu);
-        context.clocks.clear();
-        context.placed.clear();
+        self.settle_clocks(r.cpu);
+        self.forget_told();
         let task = self.task(pid, comm, slept_on, r.ts);
         self.wakes_stopper(r, task);
         let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
@@ -53,12 +51,10 @@ impl Follower<'_> {
                 self.bind_by_name(task);
             }
         }
-        let here = self.ahead.get(&self.at).is_some_and(|ahead| !ahead.remote);
-        self.cpu(r.cpu).waking = here.then_some(pid);
+        self.cpu(r.cpu).waking = self.wakes_here(pid).then_some(pid);
         let wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
         let pending = PendingWakeup {
             by: r.cpu,
-            ts: r.ts,
             wake_flags,
             resched_before: r.need_resched,
             running,
@@ -100,6 +96,19 @@ impl Follower<'_> {
             .is_some_and(|wakeup| wakeup.by == cpu)
     }
 
+    /// Does the wakeup that begins here go on until this CPU has queued the task?
+    fn wakes_here(&self, pid: i32) -> bool {
+        let mut at = self.at;
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            let what = &self.records[at].what;
+            if !what.is_inside() {
+                return matches!(what, What::Wakeup { pid: woken, .. } if *woken == pid);
+            }
+        }
+        false
+    }
+
     pub(super) fn wakeup(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
         let direct = self.cpu(r.cpu).waking == Some(pid);
         if direct {
@@ -128,9 +137,8 @@ impl Follower<'_> {
             self.cpu(r.cpu).pending_clock.take()
         };
         let clock = told.unwrap_or_else(|| {
-            let begun = if direct { wakeup.ts } else { r.ts };
             if self.sched.is_idle(cpu) {
-                self.clock_at(cpu, begun)
+                self.clock_out_of_idle(cpu, r.ts)
             } else {
                 self.sched.rqs[cpu].clock
             }
@@ -143,8 +151,9 @@ impl Follower<'_> {
             wake_flags: wakeup.wake_flags,
             migrated: wakeup.migrated,
         };
+        self.told_of(ProbePoint::PlaceEntity, task);
         self.sched.follow_wakeup(task, followed, clock);
-        self.compare_vruntimes(r.cpu, r.ts);
+        self.forget_told();
         if target == r.cpu {
             let flagged = if direct {
                 wakeup.resched_before
@@ -193,9 +202,9 @@ impl Follower<'_> {
             self.mend_curr(cpu, parent, clock);
         }
         let task = self.sched.fork(cpu, clock);
+        self.sched.follow_charge(cpu, clock);
         self.name_task(child, task, comm);
         self.parents.insert(task, parent);
-        self.compare_vruntimes(r.cpu, r.ts);
     }
 
     pub(super) fn wakeup_new(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
@@ -245,11 +254,12 @@ impl Follower<'_> {
         } else {
             self.cpu(r.cpu).clocks.remove(&target)
         };
-        let clock = told.unwrap_or_else(|| self.clock_at(kernel, r.ts));
+        let clock = told.unwrap_or_else(|| self.clock_out_of_idle(kernel, r.ts));
+        self.told_of(ProbePoint::PlaceEntity, task);
         self.sched.follow_new_task(task, kernel, clock);
         if target == r.cpu {
             self.sched.rqs[kernel].need_resched = r.need_resched;
         }
-        self.compare_vruntimes(r.cpu, r.ts);
+        self.forget_told();
     }
 }

@@ -24,6 +24,9 @@ impl Sched {
     /// Tries to pull a task to a CPU about to become idle. Positive: a fair task is there now;
     /// negative: a task of another class is; 0: none.
     pub fn sched_balance_newidle(&mut self, this_cpu: CpuId) -> i32 {
+        if let Some(pulled) = self.follow_newidle(this_cpu) {
+            return pulled;
+        }
         let mut next_balance = self.jiffies + u64::from(self.profile.hz);
         self.update_misfit_status(this_cpu, None);
         // A task is on its way: no need to look for one.

@@ -9,9 +9,7 @@
 use super::env::CpuIdleType;
 use crate::domain::SdId;
 use crate::sched::Sched;
-use crate::task::TaskState;
 use crate::units::{CpuId, Nanos, TaskId};
-use alloc::vec::Vec;
 
 /// When a domain was last balanced, and how that went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,26 +110,11 @@ impl Sched {
     /// Moves what a pass of the other scheduler moved, in its order: first all are taken off their queues, then the last
     /// one is queued first. How many were not waiting and so could not be moved.
     pub fn follow_pass(&mut self, moves: &[FollowedMove]) -> usize {
-        let mut detached = Vec::new();
-        for moved in moves {
-            let t = &self.tasks[moved.task];
-            let src = t.cpu;
-            if !t.is_queued() || t.on_cpu || src == moved.dest || t.state == TaskState::New {
-                continue;
-            }
-            self.set_time(moved.src_now);
-            self.update_rq_clock(src);
-            self.deactivate_task(src, moved.task, 0);
-            self.set_task_cpu(moved.task, moved.dest);
-            detached.push(*moved);
+        let mut moved = moves.to_vec();
+        moved.retain(|m| self.follow_detach(m.task, m.dest, m.src_now));
+        for m in moved.iter().rev() {
+            self.follow_attach(m.task, m.dest_now);
         }
-        let missed = moves.len() - detached.len();
-        for moved in detached.into_iter().rev() {
-            self.set_time(moved.dest_now);
-            self.update_rq_clock(moved.dest);
-            self.activate_task(moved.dest, moved.task, 0);
-            self.wakeup_preempt(moved.dest, moved.task, 0);
-        }
-        missed
+        moves.len() - moved.len()
     }
 }

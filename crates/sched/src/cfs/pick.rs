@@ -1,6 +1,7 @@
 //! Which entity runs next: leftmost, or a buddy that is not too far right.
 
 use crate::load::UPDATE_TG;
+use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::task::Class;
 use crate::units::{CfsRqId, CpuId, SeId, TaskId};
@@ -177,6 +178,7 @@ impl Sched {
     }
 
     pub(super) fn set_next_entity_cfs(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.probe(ProbePoint::SetNextEntity, cfs_rq, se);
         self.clear_buddies_cfs(cfs_rq, se);
         let cpu = self.cpu_of(cfs_rq);
         if self.ses[se].on_rq {
@@ -190,6 +192,7 @@ impl Sched {
     }
 
     pub(super) fn put_prev_entity_cfs(&mut self, cfs_rq: CfsRqId, prev: SeId) {
+        self.probe(ProbePoint::PutPrevEntity, cfs_rq, prev);
         if self.ses[prev].on_rq {
             self.update_curr_cfs(cfs_rq);
         }

@@ -4,6 +4,7 @@ use super::slice::max_vruntime;
 use crate::features::Feature;
 use crate::flags::{DEQUEUE_MOVE, DEQUEUE_SAVE, DEQUEUE_SLEEP, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP};
 use crate::load::{DO_ATTACH, DO_DETACH, UPDATE_TG};
+use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::task::OnRq;
 use crate::units::{CfsRqId, SeId};
@@ -49,6 +50,7 @@ impl Sched {
     }
 
     pub(super) fn place_entity_cfs(&mut self, cfs_rq: CfsRqId, se: SeId, initial: bool) {
+        self.probe(ProbePoint::PlaceEntity, cfs_rq, se);
         let features = self.profile.features;
         let mut vruntime = self.cfs_rqs[cfs_rq].zero_vruntime;
         if initial {

@@ -3,6 +3,7 @@
 use crate::entity::LoadWeight;
 use crate::features::Feature;
 use crate::load::UPDATE_TG;
+use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::timeline::Entry;
 use crate::units::{CfsRqId, SeId};
@@ -118,6 +119,7 @@ impl Sched {
         entity.vruntime = entity
             .vruntime
             .wrapping_add(entity.load.calc_delta_fair(delta_exec));
+        self.probe(ProbePoint::StatRuntime, cfs_rq, curr);
         self.update_min_vruntime(cfs_rq);
         self.account_cfs_rq_runtime(cfs_rq, delta_exec);
     }

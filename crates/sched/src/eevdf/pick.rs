@@ -3,6 +3,7 @@
 use crate::features::Feature;
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP};
 use crate::load::UPDATE_TG;
+use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, SeId, TaskId};
 
@@ -111,6 +112,7 @@ impl Sched {
     }
 
     pub(super) fn set_next_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.probe(ProbePoint::SetNextEntity, cfs_rq, se);
         self.clear_buddies_eevdf(cfs_rq, se);
         let cpu = self.cpu_of(cfs_rq);
         if self.ses[se].on_rq {
@@ -126,6 +128,7 @@ impl Sched {
     }
 
     pub(super) fn put_prev_entity_eevdf(&mut self, cfs_rq: CfsRqId, prev: SeId) {
+        self.probe(ProbePoint::PutPrevEntity, cfs_rq, prev);
         if self.ses[prev].on_rq {
             self.update_curr_eevdf(cfs_rq);
         }

@@ -6,6 +6,7 @@ use crate::flags::{
     DEQUEUE_DELAYED, DEQUEUE_SLEEP, DEQUEUE_SPECIAL, ENQUEUE_INITIAL, ENQUEUE_MIGRATED,
 };
 use crate::load::{DO_ATTACH, DO_DETACH, UPDATE_TG};
+use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::task::OnRq;
 use crate::units::{CfsRqId, SeId};
@@ -18,6 +19,7 @@ impl Sched {
     /// Its lag is restored so that it still has it *after* joining moved the average: with W the weight in the queue,
     /// joining at `V − l` moves V by `−w·l/(W + w)`, so `l' = l·(W + w)/W` is used.
     fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
+        self.probe(ProbePoint::PlaceEntity, cfs_rq, se);
         let vruntime = self.avg_vruntime(cfs_rq);
         let base_slice = self.profile.base_slice_ns(self.ses[se].depth);
         let features = self.profile.features;

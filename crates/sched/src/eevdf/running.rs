@@ -3,6 +3,7 @@
 use super::lag::div_s64;
 use crate::features::Feature;
 use crate::load::UPDATE_TG;
+use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
 
@@ -55,6 +56,7 @@ impl Sched {
         entity.vruntime = entity
             .vruntime
             .wrapping_add(entity.load.calc_delta_fair(delta_exec));
+        self.probe(ProbePoint::StatRuntime, cfs_rq, curr);
         let resched = self.update_deadline(cfs_rq, curr);
         if self.ses[curr].is_task() {
             self.fair_server_update(cpu, delta_exec);

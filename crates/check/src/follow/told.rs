@@ -1,0 +1,205 @@
+//! What probes told of entities, held against ours where ours comes by the same point.
+//!
+//! Model.   Probes are recorded by the CPU that executes the call. They are kept until the record that names the
+//!          call, and then handed to our scheduler, which notes its own values when it reaches the same function
+//!          with the same entity, and goes on with what was told.
+
+use super::Follower;
+use super::classify::EARLIER_STATE;
+use crate::baselines::Baselines;
+use crate::judge::{Class, Measure};
+use crate::record::Record;
+use fairwind_sched::probe::{Held, ProbeField, ProbePoint, ProbeValues, Told};
+use fairwind_sched::{SeId, TaskId};
+
+/// Fields that one decision compares.
+struct Aspect {
+    /// The decision's kind; `None`: it is that of the probe's point.
+    kind: Option<&'static str>,
+    fields: &'static [ProbeField],
+}
+
+const ASPECTS: [Aspect; 3] = [
+    Aspect {
+        kind: None,
+        fields: &[
+            ProbeField::Vruntime,
+            ProbeField::Deadline,
+            ProbeField::Vlag,
+            ProbeField::Slice,
+            ProbeField::Weight,
+        ],
+    },
+    Aspect {
+        kind: Some("sums"),
+        fields: &[ProbeField::AvgVruntime, ProbeField::AvgLoad],
+    },
+    Aspect {
+        kind: Some("averages"),
+        fields: &[
+            ProbeField::SeLoadAvg,
+            ProbeField::SeLoadSum,
+            ProbeField::SeRunnableAvg,
+            ProbeField::SeUtilAvg,
+            ProbeField::CfsWeight,
+            ProbeField::CfsLoadAvg,
+            ProbeField::CfsLoadSum,
+            ProbeField::CfsRunnableAvg,
+            ProbeField::CfsUtilAvg,
+            ProbeField::TgLoadAvg,
+            ProbeField::TgLoadAvgContrib,
+        ],
+    },
+];
+
+impl Follower<'_> {
+    /// What was told on the CPU whose record is followed, and not reached yet.
+    pub(super) fn told(&mut self) -> &mut Vec<Told> {
+        self.sched.hold_probes();
+        let probes = self.sched.probes.as_mut().expect("they were just begun");
+        &mut probes.told
+    }
+
+    /// Before a record is followed: what its CPU was told.
+    pub(super) fn begin_told(&mut self, cpu: u32) {
+        *self.told() = std::mem::take(&mut self.cpu(cpu).told);
+    }
+
+    /// After a record was followed: what ours came by is judged.
+    pub(super) fn end_told(&mut self, r: &Record) {
+        self.cpu(r.cpu).told = std::mem::take(self.told());
+        let probes = self.sched.probes.as_mut();
+        for held in probes.map_or(Vec::new(), |probes| std::mem::take(&mut probes.held)) {
+            self.judge_held(r, &held);
+        }
+    }
+
+    /// A probe was hit; one that shows more of the same entity belongs to it.
+    pub(super) fn probe(&mut self, point: ProbePoint, address: u64, values: &ProbeValues) {
+        let se = self.addresses.get(&address).copied().unwrap_or(SeId::NONE);
+        let told = self.told();
+        if let Some(last) = told.last_mut().filter(|last| {
+            let apart = last
+                .values
+                .iter()
+                .zip(values)
+                .all(|(a, b)| a.is_none() || b.is_none());
+            last.point == point && last.id == address && apart
+        }) {
+            for (value, more) in last.values.iter_mut().zip(values) {
+                *value = value.or(*more);
+            }
+            return;
+        }
+        let values = *values;
+        told.push(Told {
+            point,
+            se,
+            id: address,
+            values,
+        });
+    }
+
+    /// The first probe at a point is that of a task, and those after it are of the groups above.
+    pub(super) fn told_of(&mut self, point: ProbePoint, task: TaskId) {
+        let mut se = self.sched.tasks[task].se;
+        let mut at = 0;
+        while se.is_some() {
+            let parent = self.sched.ses[se].parent;
+            let told = self.told();
+            let Some(next) = told[at..].iter().position(|told| told.point == point) else {
+                return;
+            };
+            at += next;
+            told[at].se = se;
+            at += 1;
+            se = parent;
+        }
+    }
+
+    /// The first probe at a point is that of a task, whatever groups it is in by now.
+    pub(super) fn first_told_of(&mut self, point: ProbePoint, task: TaskId) {
+        let se = self.sched.tasks[task].se;
+        if let Some(told) = self.told().iter_mut().find(|told| told.point == point) {
+            told.se = se;
+        }
+    }
+
+    /// Has the recording shown the entity's state?
+    pub(super) fn is_known(&self, se: SeId) -> bool {
+        let probes = self.sched.probes.as_ref();
+        probes.is_some_and(|probes| probes.is_known(se))
+    }
+
+    /// The call is over; what ours did not come by, ours did not do.
+    pub(super) fn forget_told(&mut self) {
+        let told = std::mem::take(self.told());
+        for _ in told
+            .iter()
+            .filter(|told| told.point != ProbePoint::StatRuntime)
+        {
+            self.judge.mended("probes of calls that ours did not make");
+        }
+    }
+
+    fn judge_held(&mut self, r: &Record, held: &Held) {
+        let (se, point) = (held.se, held.told.point);
+        if point != ProbePoint::StatRuntime {
+            self.addresses.insert(held.told.id, se);
+        }
+        let ours = |field: ProbeField| held.ours[field as usize];
+        let told = |field: ProbeField| held.told.values[field as usize];
+        let first = held.first_of_entity || held.first_of_queue;
+        for aspect in ASPECTS {
+            let shown = || aspect.fields.iter().filter(|&&field| told(field).is_some());
+            if first || shown().next().is_none() {
+                continue;
+            }
+            let is_task = self.sched.ses[se].is_task();
+            let kind = aspect.kind.unwrap_or(match point {
+                ProbePoint::StatRuntime => "stat_runtime",
+                _ if !is_task => "group",
+                ProbePoint::PlaceEntity => "place",
+                ProbePoint::SetNextEntity => "set_next",
+                ProbePoint::PutPrevEntity => "put_prev",
+            });
+            let different = || shown().filter(|&&field| told(field) != ours(field));
+            let agree = different().next().is_none();
+            let mut text = self.entity_name(se);
+            for &field in different() {
+                let (told, ours) = (told(field).unwrap_or(0), ours(field).unwrap_or(0));
+                let by = ours.wrapping_sub(told).cast_signed();
+                text += &format!(" {} {}, ours {by:+}", field.name(), told.cast_signed());
+            }
+            let class = self.held_class(held);
+            let decision = Self::decision(r, Measure::State, kind);
+            self.judge
+                .judge(decision, agree, Baselines::NONE, || (class, text));
+        }
+        if point == ProbePoint::StatRuntime {
+            self.after_charge(held);
+        }
+    }
+
+    fn held_class(&self, held: &Held) -> Class {
+        if self.is_charged_as_idle(held) {
+            return super::state::NOT_POLICY;
+        }
+        let task = self.sched.ses[held.se].task;
+        if task.is_some() && self.unsure.contains(&task) {
+            return EARLIER_STATE;
+        }
+        Class::Ours
+    }
+
+    fn entity_name(&self, se: SeId) -> String {
+        let entity = &self.sched.ses[se];
+        if entity.is_task() {
+            return self.name(entity.task);
+        }
+        let tg = self.sched.cfs_rqs[entity.my_q].tg;
+        let mut groups = self.groups.iter();
+        let path = groups.find(|(_, group)| **group == tg);
+        path.map_or("a group", |(path, _)| path).to_owned()
+    }
+}
