@@ -25,7 +25,7 @@ pub(crate) struct BuildSetting {
 }
 
 /// Every such setting.
-pub(crate) const BUILD_SETTINGS: [BuildSetting; 5] = [
+pub(crate) const BUILD_SETTINGS: [BuildSetting; 6] = [
     BuildSetting {
         name: "hz",
         default: |profile| profile.hz.to_string(),
@@ -55,6 +55,12 @@ pub(crate) const BUILD_SETTINGS: [BuildSetting; 5] = [
         default: |profile| profile.bw_period_jitter_pct.to_string(),
         values: "0 to 50",
         help: "periods of cpu.max vary by so many percent, quotas with them",
+    },
+    BuildSetting {
+        name: "sis_cache_hot_pct",
+        default: |profile| profile.sis_cache_hot_pct.to_string(),
+        values: "0 to 100",
+        help: "SIS_CACHE: idle CPUs to pass over, in percent of those to look at",
     },
 ];
 
@@ -169,6 +175,10 @@ impl Choice {
             "bw_period_jitter_pct" => match value.parse() {
                 Ok(percent @ 0..=50) => profile.bw_period_jitter_pct = percent,
                 _ => return Err(wrong("a percentage, 0 to 50")),
+            },
+            "sis_cache_hot_pct" => match value.parse() {
+                Ok(percent @ 0..=100) => profile.sis_cache_hot_pct = percent,
+                _ => return Err(wrong("a percentage, 0 to 100")),
             },
             _ => canonical = format!("{name}={}", self.tunable(name, value)?),
         }
@@ -390,6 +400,7 @@ mod tests {
             "uclamp=yes",
             "bw_interleave=odd",
             "bw_period_jitter_pct=51",
+            "sis_cache_hot_pct=101",
             "base_slice_ns@16=1ms",
             "base_slice_ns@=1ms",
             "base_slice_ns@1=1ns",

@@ -91,6 +91,9 @@ impl Measures {
             empty_cfs_rq,
             slow_path,
         } = report.search;
+        if wakeups > 0 {
+            put("migrated", migrated as f64 * 100.0 / wakeups as f64);
+        }
         for (name, count) in [
             ("search.wakeups", wakeups),
             ("search.prev_cpu", prev_cpu),

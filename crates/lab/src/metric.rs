@@ -120,6 +120,12 @@ pub const METRICS: &[MetricInfo] = &[
     metric("wakeups", "/s", Better::Neither, "wakeups"),
     metric("switches", "/s", Better::Neither, "context switches"),
     metric("migrations", "/s", Better::Neither, "changes of CPU"),
+    metric(
+        "migrated",
+        "%",
+        Better::Neither,
+        "wakeups placed on another CPU than the previous one, of those placed",
+    ),
     metric("ipis", "/s", Better::Neither, "interrupts from CPU to CPU"),
     metric(
         "lock_wait",

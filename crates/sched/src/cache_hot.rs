@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Until its timeout a CPU is cache hot for others. A scan for an idle CPU or core passes over such, at most
-//! half as many as it may look at, and only where SIS_UTIL bounds it; the first of them is taken if the scan
+//! half as many as it may look at (`sis_cache_hot_pct`), and only where SIS_UTIL bounds it; the first of them is taken if the scan
 //! comes round without another. The sleeper itself still finds its previous CPU idle before any scan.
 //!
 //! Source.     "sched/fair: do not scribble cache-hot CPU in select_idle_cpu()", v2 3/3, posted to LKML on

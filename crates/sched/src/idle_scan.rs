@@ -159,7 +159,7 @@ impl Sched {
                     return None;
                 }
                 if features.has(Feature::SIS_CACHE) {
-                    scan.nr_hot = scan.nr / 2;
+                    scan.nr_hot = scan.nr * u64::from(self.profile.sis_cache_hot_pct) / 100;
                 }
             }
         }

@@ -71,4 +71,5 @@ pub use sched::Sched;
 pub use schedule::Switch;
 pub use task::{Policy, TaskState};
 pub use topology::{CpuPlace, Topology};
+pub use ttwu::WakingTask;
 pub use units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};

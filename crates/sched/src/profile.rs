@@ -167,6 +167,8 @@ pub struct KernelProfile {
     pub bw_interleave: BwInterleave,
     /// Periods of CPU limits vary by so many percent, either way.
     pub bw_period_jitter_pct: u32,
+    /// SIS_CACHE: idle CPUs that a scan may pass over, in percent of the CPUs it may look at.
+    pub sis_cache_hot_pct: u32,
 }
 
 impl KernelProfile {
@@ -195,6 +197,7 @@ impl KernelProfile {
                 Release::V6_12 => BwInterleave::Random,
             },
             bw_period_jitter_pct: 0,
+            sis_cache_hot_pct: 50,
         }
     }
 

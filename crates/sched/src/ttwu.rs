@@ -2,7 +2,8 @@
 //!
 //! Model. try_to_wake_up: a task that is still queued is simply made runnable again; one that sleeps gets a CPU
 //!        (see `wakeup`) and is queued there, directly or, across caches and to idle CPUs, by an interrupt that makes
-//!        the target CPU queue it itself.
+//!        the target CPU queue it itself. A caller that keeps time can do the two steps at two times: other CPUs that choose
+//!        in between see an idle CPU still idle that is chosen already.
 //! Source. kernel/sched/core.c `try_to_wake_up`, `ttwu_*`, `sched_ttwu_pending` @ 6.1, 6.12.
 //! Deviations. A switch is atomic here, so nobody is woken while still switching away (`on_cpu`).
 
@@ -19,6 +20,16 @@ use crate::units::{CpuId, Nanos, TaskId};
 pub(crate) fn update_avg(avg: &mut u64, sample: u64) {
     let diff = sample.wrapping_sub(*avg) as i64;
     *avg = avg.wrapping_add((diff / 8) as u64);
+}
+
+/// A task between the choice of its CPU and its queueing there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WakingTask {
+    /// The task.
+    pub task: TaskId,
+    /// Where it is to be queued.
+    pub cpu: CpuId,
+    wake_flags: u32,
 }
 
 impl Sched {
@@ -41,10 +52,25 @@ impl Sched {
         now: Nanos,
         wake_flags: u32,
     ) -> bool {
+        let asleep = self.is_blocked(task);
+        if let Some(waking) = self.choose_cpu_to_wake_on(this_cpu, task, now, wake_flags) {
+            self.wake_on_chosen_cpu(this_cpu, waking, now);
+        }
+        asleep
+    }
+
+    /// The first half of [`try_to_wake_up`](Self::try_to_wake_up): chooses a CPU. None: nothing is left to be done.
+    pub fn choose_cpu_to_wake_on(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        now: Nanos,
+        wake_flags: u32,
+    ) -> Option<WakingTask> {
         self.set_time(now);
-        let mut wake_flags = wake_flags | WF_TTWU;
+        let wake_flags = wake_flags | WF_TTWU;
         if !self.is_blocked(task) {
-            return false;
+            return None;
         }
         self.effects.push(Effect::Waking { task });
         if self.rqs[this_cpu].curr == task {
@@ -56,14 +82,33 @@ impl Sched {
             self.tasks[task].state = TaskState::Waking;
             let prev_cpu = self.tasks[task].wake_cpu;
             let cpu = self.select_task_rq(this_cpu, task, prev_cpu, wake_flags);
-            if self.tasks[task].cpu != cpu {
-                wake_flags |= WF_MIGRATED;
-                self.set_task_cpu(task, cpu);
-            }
-            self.ttwu_queue(this_cpu, task, cpu, wake_flags);
+            return Some(WakingTask {
+                task,
+                cpu,
+                wake_flags,
+            });
         }
         self.ttwu_stat(this_cpu, task, wake_flags);
-        true
+        None
+    }
+
+    /// The second half: queues the task on the chosen CPU, or on another if it may no longer use that one.
+    pub fn wake_on_chosen_cpu(&mut self, this_cpu: CpuId, waking: WakingTask, now: Nanos) {
+        self.set_time(now);
+        let WakingTask {
+            task,
+            mut cpu,
+            mut wake_flags,
+        } = waking;
+        if !self.is_cpu_usable(task, cpu) {
+            cpu = self.select_fallback_rq(task);
+        }
+        if self.tasks[task].cpu != cpu {
+            wake_flags |= WF_MIGRATED;
+            self.set_task_cpu(task, cpu);
+        }
+        self.ttwu_queue(this_cpu, task, cpu, wake_flags);
+        self.ttwu_stat(this_cpu, task, wake_flags);
     }
 
     /// Asks the task's class for a CPU; falls back to any allowed one that is up.

@@ -126,6 +126,24 @@ fn half_of_the_depth_is_passed_over() {
 }
 
 #[test]
+fn how_many_are_passed_over_can_be_set() {
+    // Three CPUs may be looked at, and one more ends the scan. Of 4, 24 % allow none, 25 % one, 50 % two.
+    for (percent, cpu) in [(0, 2), (24, 2), (25, 3), (50, 1)] {
+        both(|release| {
+            let mut rig = Rig::with(release, Topology::regular(1, 4, 1), ON);
+            rig.sched.profile.sis_cache_hot_pct = percent;
+            let sleeper = rig.sleeper(1, &[0, 1, 2, 3]);
+            rig.hogs(&[0, 1]);
+            for cpu in [2, 3] {
+                rig.sched.rqs[CpuId(cpu)].cache_hot_timeout = rig.now + 2 * MS;
+            }
+            rig.set_scan(1, 3, false);
+            assert_eq!(rig.wake(1, sleeper, 0), cpu, "{release:?}: {percent} %");
+        });
+    }
+}
+
+#[test]
 fn the_first_hot_cpu_if_there_is_no_other() {
     both(|release| assert_eq!(goes(release, ON, &[2, 3], 4), 2, "{release:?}"));
 }

@@ -1,6 +1,6 @@
 //! A CPU in execution.
 
-use fairwind_sched::{CpuId, Nanos, TaskId};
+use fairwind_sched::{CpuId, Nanos, TaskId, WakingTask};
 use std::collections::VecDeque;
 
 /// What a CPU is executing.
@@ -52,6 +52,10 @@ pub(crate) struct Cpu {
     pub(crate) idle_since: Option<Nanos>,
     pub(crate) idle_state: usize,
     idle_average: Nanos,
+    /// The task that it is waking and has chosen a CPU for.
+    pub(crate) placing: Option<WakingTask>,
+    /// Tasks that it wakes after that, with the flags.
+    pub(crate) wakeups: VecDeque<(TaskId, u32)>,
     pub(crate) stop_work: VecDeque<StopWork>,
     /// Since when the present task (or idle) has been running.
     pub(crate) since: Nanos,
@@ -81,6 +85,8 @@ impl Cpu {
             idle_since: None,
             idle_state: 0,
             idle_average: Nanos::MAX / 2,
+            placing: None,
+            wakeups: VecDeque::new(),
             stop_work: VecDeque::new(),
             since: 0,
             running,

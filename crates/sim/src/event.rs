@@ -13,6 +13,8 @@ pub(crate) enum Event {
     Ipi { cpu: CpuId },
     /// A polling idle CPU sees that it is wanted.
     Poll { cpu: CpuId },
+    /// The task that a CPU is waking gets to the queue it was chosen for.
+    Placed { cpu: CpuId },
     /// A task's timer expires; `awake`: the CPU has left its idle state for it.
     Timer { task: u32, cpu: CpuId, awake: bool },
     /// A group's period timer.

@@ -112,18 +112,14 @@ impl Simulation {
         self.leave_irq(cpu);
     }
 
-    /// Wakes a task on behalf of what runs on `cpu`, which pays for the search and the queueing.
-    pub(crate) fn wake(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
+    /// The interrupt that `cpu` handles wakes a task, and pays for the search and the queueing.
+    fn wake(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
         let scanned = self.sched.search.scanned;
         self.sched.try_to_wake_up(cpu, task, self.now, wake_flags);
         let scanned = self.sched.search.scanned - scanned;
-        let costs = &self.machine.costs;
-        let mut debt = costs.kernel.wakeup_ns + scanned * costs.search_ns.llc;
         let target = self.sched.tasks[task].cpu;
-        debt += self
-            .locks
-            .acquire(&self.machine, target, cpu, self.now, costs.kernel.atomic_ns);
-        self.cpus[cpu.idx()].debt += debt;
+        let queueing = self.queueing_ns(cpu, task, target);
+        self.cpus[cpu.idx()].debt += queueing + scanned * self.machine.costs.search_ns.llc;
     }
 
     pub(crate) fn period_timer(&mut self, group: GroupId, generation: u32) {

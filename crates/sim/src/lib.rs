@@ -6,8 +6,8 @@
 //! Invariants. CPU time is conserved: each CPU's idle time and the run times of the tasks on it add up to the time that
 //!        passed. Two runs of the same configuration are equal to the byte.
 //! Units. ns; computation in 1/1024 ns of the reference speed.
-//! Deviations. A switch and a wakeup take effect at once and are paid for afterwards by whoever runs. Turbo and SMT
-//!        speeds are those of the moment a stretch of execution begins or a sibling changes, not continuous. There is no
+//! Deviations. A switch takes effect at once and is paid for afterwards by whoever runs; so does a wakeup by an interrupt or
+//!        on the waker's own CPU. Turbo and SMT speeds are those of the moment a stretch of execution begins or a sibling changes, not continuous. There is no
 //!        timer slack.
 //! Not here. Scheduling decisions (see `sched`), what things cost (see `machine`), what tasks do (see `workload`).
 
@@ -35,6 +35,7 @@ mod stopper;
 mod switch;
 mod task_run;
 mod tracing;
+mod waking;
 mod warmth;
 
 pub use kernel_files::KernelFile;

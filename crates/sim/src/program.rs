@@ -98,11 +98,11 @@ impl Simulation {
             Effect::Wake { task, sync } => {
                 let id = self.task_ids[task];
                 self.cpus[cpu.idx()].debt += self.machine.costs.kernel.syscall_ns;
-                self.wake(cpu, id, if sync { WF_SYNC } else { 0 });
+                self.wake_from_program(cpu, id, if sync { WF_SYNC } else { 0 });
             }
             Effect::WakeFromCall { task, sync } => {
                 let id = self.task_ids[task];
-                self.wake(cpu, id, if sync { WF_SYNC } else { 0 });
+                self.wake_from_program(cpu, id, if sync { WF_SYNC } else { 0 });
             }
             Effect::Fork { task, .. } => self.fork_task(cpu, curr, task),
             Effect::Boost { owner, donor } => {

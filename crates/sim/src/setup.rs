@@ -200,6 +200,7 @@ impl Simulation {
             simulation.cpus[cpu.idx()].idle_state = nr_idle_states - 1;
             simulation.sched.nohz_balance_enter_idle(cpu);
         }
+        simulation.sched.found_idle();
         simulation.carry_out_effects(CpuId(0));
         let starts: Vec<(usize, u64)> = simulation.runtime.start().collect();
         for (task, time) in starts {

@@ -201,6 +201,7 @@ impl Simulation {
             Event::Tick { cpu } => self.tick(cpu),
             Event::Ipi { cpu } => self.ipi(cpu, self.machine.costs.kernel.interrupt_ns),
             Event::Poll { cpu } => self.ipi(cpu, 0),
+            Event::Placed { cpu } => self.placed(cpu),
             Event::Timer { task, cpu, awake } => self.timer(task, cpu, awake),
             Event::PeriodTimer { group, generation } => self.period_timer(group, generation),
             Event::SlackTimer { group } => self.slack_timer(group),

@@ -17,7 +17,10 @@ impl Simulation {
         let kernel = &self.machine.costs.kernel;
         let mut debt = kernel.schedule_ns + balancing;
         if switch.prev != switch.next {
-            debt += kernel.context_switch_ns;
+            debt += kernel.context_switch_ns + self.levels_ns(switch.next);
+            if switch.prev_state != TaskState::Running {
+                debt += self.levels_ns(switch.prev);
+            }
             let next = &self.tasks[switch.next.idx()];
             if next.program != u32::MAX && next.mm != self.cpus[cpu.idx()].active_mm {
                 self.cpus[cpu.idx()].active_mm = next.mm;

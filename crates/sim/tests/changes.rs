@@ -112,29 +112,6 @@ fn cpus_are_not_hot_for_tasks_that_sleep_long() {
 }
 
 #[test]
-fn cpus_that_are_hot_are_left_to_their_tasks() {
-    // Ten tasks on eight CPUs of one cache, each awake half of the time. A task whose CPU was taken takes another's: with
-    // the change at most two thirds of them move that moved without.
-    let json =
-        r#"{ "tasks": { "light": { "instance": 10, "loop": -1, "run": 60, "sleep": 60 } } }"#;
-    for release in Release::ALL {
-        let search = |tune: &dyn Fn(&mut KernelProfile)| {
-            finish(prepare_with(release, "1x8x1", SEC, json, tune)).search
-        };
-        let without = search(&|_| {});
-        let with = search(&on(Feature::SIS_CACHE));
-        assert_eq!(without.cache_hot, 0, "{release:?}");
-        assert!(with.cache_hot > 1000, "{release:?}");
-        assert!(
-            with.migrated * 3 <= without.migrated * 2,
-            "{release:?}: {} instead of {}",
-            with.migrated,
-            without.migrated
-        );
-    }
-}
-
-#[test]
 fn cold_tasks_go_first_only_where_some_are_hot() {
     let nothing_is_hot = |profile: &mut KernelProfile| profile.tunables.migration_cost_ns = 0;
     changes_nothing_of(IN_THE_ROOT, nothing_is_hot, on(Feature::LB_COLD_FIRST));

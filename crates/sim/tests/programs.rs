@@ -1,7 +1,7 @@
 //! Programs on simulated machines: every monitor watches, and what they carry and measure is conserved.
 
 use fairwind_machine::{Costs, Machine};
-use fairwind_sched::{KernelProfile, Release};
+use fairwind_sched::{Feature, KernelProfile, Release};
 use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_workload::programs::{self, LIST};
 
@@ -142,4 +142,52 @@ fn a_process_switch_costs_more_than_a_thread_switch() {
     let mm_switch_us = machine("1x1x1").costs.kernel.mm_switch_ns as f64 / 1e3;
     let apart = value("process") - value("thread");
     assert!((apart - 2.0 * mm_switch_us).abs() < 0.15, "{apart}");
+}
+
+/// Two more threads than pairs: nearly every wakeup finds its CPU taken by another pair's task, and takes another's.
+#[test]
+fn cpus_that_are_hot_are_left_to_their_tasks() {
+    for release in Release::ALL {
+        let migrated = |on: bool| {
+            let program = programs::parse("netperf:pairs=14,duration=50ms").unwrap();
+            let mut profile = KernelProfile::new(release, 16);
+            profile.features.set(Feature::SIS_CACHE, on);
+            let config = Config {
+                machine: Machine::load("1x8x2").unwrap(),
+                profile,
+                duration: None,
+                seed: 1,
+            };
+            let mut simulation = Simulation::new(config, program.workload).unwrap();
+            simulation.run();
+            simulation.finish().unwrap();
+            simulation.report(false).search.migrated
+        };
+        let (without, with) = (migrated(false), migrated(true));
+        assert!(with * 2 < without, "{release:?}: {with} of {without}");
+    }
+}
+
+#[test]
+fn a_group_level_costs_at_each_wakeup_sleep_and_pick() {
+    const OPS: u32 = 2000;
+    let machine = || Machine::load("1x1x1").unwrap();
+    let level_us = machine().costs.kernel.group_level_ns as f64 / 1e3;
+    for release in Release::ALL {
+        let program = |group: &str| {
+            let spec = format!("perf-pipe:loops={OPS},cgroup={group}");
+            run(&spec, release, machine(), 1, false)
+        };
+        let (deep, flat) = (program("/a/b"), program("/a"));
+        let more = (1e6 / deep.value - 1e6 / flat.value) / level_us;
+        // A task is picked as often as it stops.
+        let times = { deep.report.tasks.iter() }
+            .map(|t| t.wakeups + 2 * t.voluntary_switches + t.involuntary_switches)
+            .sum::<u64>();
+        let times = times as f64 / f64::from(OPS);
+        assert!(
+            times > 3.0 && (more - times).abs() < 0.1,
+            "{release:?}: {more} of {times}"
+        );
+    }
 }

@@ -46,7 +46,7 @@ pub(crate) struct RunStudyArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) seeds: Option<u64>,
 
-    /// Fewer runs: a first look
+    /// Fewer and shorter runs: a first look
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) quick: bool,
 

@@ -3,7 +3,6 @@
 use super::Done;
 use crate::error::Error;
 use csv::Writer;
-use fairwind_lab::study::Outcome;
 
 const COLUMNS: [&str; 12] = [
     "study",
@@ -38,16 +37,14 @@ pub(crate) fn render(all: &[Done]) -> Result<Vec<u8>, Error> {
                     experiment.name.clone(),
                     row.metric.name.clone(),
                     row.row.unit.clone(),
-                    row.published.percent.to_string(),
-                    row.published.noise.to_string(),
+                    number(row.published.map(|published| published.percent)),
+                    { row.published }.map_or(String::new(), |p| p.noise.to_string()),
                     number(row.base.map(|sample| sample.mean)),
                     number(row.base.map(|sample| sample.std)),
                     number(row.with.map(|sample| sample.mean)),
                     number(row.with.map(|sample| sample.std)),
                     number(row.ours.map(|ours| ours.percent)),
-                    row.outcome
-                        .map_or("not measured", Outcome::name)
-                        .to_string(),
+                    row.verdict().to_string(),
                 ];
                 lines.write_record(record).map_err(|error| failed(&error))?;
             }

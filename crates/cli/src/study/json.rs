@@ -4,7 +4,7 @@ use super::Done;
 use super::sensitivity::Constant;
 use crate::error::Error;
 use fairwind_lab::Sample;
-use fairwind_lab::study::{Judged, Outcome};
+use fairwind_lab::study::Judged;
 use serde::Serialize;
 
 /// Version of the form; grows when a field changes its meaning or goes away.
@@ -36,8 +36,8 @@ struct Row<'a> {
     metric: &'a str,
     against: Option<&'a str>,
     published_unit: &'a str,
-    published_change_percent: f64,
-    published_within_noise: bool,
+    published_change_percent: Option<f64>,
+    published_within_noise: Option<bool>,
     base_mean: Option<f64>,
     base_std: Option<f64>,
     with_mean: Option<f64>,
@@ -93,15 +93,15 @@ fn numbers(row: &Judged) -> Row<'_> {
         metric: &row.metric.name,
         against: row.row.against.as_deref(),
         published_unit: &row.row.unit,
-        published_change_percent: row.published.percent,
-        published_within_noise: row.published.noise,
+        published_change_percent: row.published.map(|published| published.percent),
+        published_within_noise: row.published.map(|published| published.noise),
         base_mean: mean(row.base),
         base_std: std(row.base),
         with_mean: mean(row.with),
         with_std: std(row.with),
         change_percent: row.ours.map(|ours| ours.percent),
         within_noise: row.ours.map(|ours| ours.noise),
-        verdict: row.outcome.map_or("not measured", Outcome::name),
+        verdict: row.verdict(),
         cause: row.row.cause.as_deref(),
     }
 }

@@ -83,12 +83,9 @@ fn run(args: &RunStudyArgs) -> Result<ExitCode, Error> {
     }
     let mut plans = Vec::new();
     for study in chosen {
-        let own = if args.quick {
-            study.quick.seeds
-        } else {
-            study.seeds
-        };
-        plans.push(Plan::of(study, args.seeds.unwrap_or(own))?);
+        let study = if args.quick { study.quick() } else { study };
+        let seeds = args.seeds.unwrap_or(study.seeds);
+        plans.push(Plan::of(study, seeds)?);
     }
     interrupt::watch()?;
     let store = args.resume.as_deref().map(runs::store).transpose()?;

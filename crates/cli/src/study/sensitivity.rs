@@ -112,7 +112,7 @@ impl Tried {
                 tried.changed.push(Changed {
                     experiment: experiment.name.clone(),
                     metric: after.metric.name.clone(),
-                    verdict: after.outcome.map_or("not measured", Outcome::name),
+                    verdict: after.verdict(),
                 });
             }
             if let Some((before, after)) = before.ours.zip(after.ours) {

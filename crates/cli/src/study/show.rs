@@ -43,7 +43,7 @@ pub(crate) fn show(study: &Study) -> String {
                 None => row.metric.clone(),
             })
             .text("unit", |row| row.unit.clone())
-            .text("published", |row| published(&row.published));
+            .text("published", |row| published(row.published.as_ref()));
         text.push_str(&table.layout());
     }
     text
@@ -63,19 +63,20 @@ pub(crate) fn head(study: &Study) -> String {
 }
 
 /// Published figures as they are in the file.
-pub(crate) fn published(published: &Published) -> String {
+pub(crate) fn published(published: Option<&Published>) -> String {
     let join = |values: &[f64]| {
         let texts: Vec<String> = values.iter().map(f64::to_string).collect();
         texts.join(", ")
     };
     match published {
-        Published::Numbers { base, with } => {
+        None => "-".to_string(),
+        Some(Published::Numbers { base, with }) => {
             format!("{} -> {}", join(base.values()), join(with.values()))
         }
-        Published::Improvement {
+        Some(Published::Improvement {
             improvement_percent,
             std_percent,
-        } => {
+        }) => {
             let std = std_percent.map(|(base, with)| format!(" (std {base} %, {with} %)"));
             format!("{improvement_percent:+} %{}", std.unwrap_or_default())
         }

@@ -38,8 +38,12 @@ pub(crate) fn render(done: &Done) -> String {
         .text("experiment", |line| line.experiment.to_string())
         .text("metric", |line| line.row.metric.title.clone())
         .text("unit", |line| line.row.row.unit.clone())
-        .text("published", |line| published(&line.row.row.published))
-        .number("change %", |line| percent(Some(line.row.published.percent)))
+        .text("published", |line| {
+            published(line.row.row.published.as_ref())
+        })
+        .number("change %", |line| {
+            percent(line.row.published.map(|published| published.percent))
+        })
         .number("ours", |line| mean(line.row.base))
         .number("with", |line| mean(line.row.with))
         .number("std %", |line| {
@@ -62,16 +66,14 @@ pub(crate) fn render(done: &Done) -> String {
 
 /// The verdict, and what of it is noise.
 fn verdict(row: &Judged) -> String {
-    let Some(outcome) = row.outcome else {
-        return "not measured".to_string();
-    };
-    let noise = match (row.published.noise, row.ours.is_some_and(|ours| ours.noise)) {
+    let published = row.published.is_some_and(|published| published.noise);
+    let noise = match (published, row.ours.is_some_and(|ours| ours.noise)) {
         (true, true) => " (both within noise)",
         (true, false) => " (published within noise)",
         (false, true) => " (ours within noise)",
         (false, false) => "",
     };
-    format!("{}{noise}", outcome.name())
+    format!("{}{noise}", row.verdict())
 }
 
 /// Why rows are not reproduced, as far as that is known.
@@ -93,20 +95,17 @@ fn causes(text: &mut String, done: &Done) {
 /// How many rows have which verdict.
 pub(crate) fn summary(judged: &[Vec<Judged>]) -> String {
     let rows = || judged.iter().flatten();
-    let count = |outcome: Option<Outcome>| rows().filter(|row| row.outcome == outcome).count();
     let mut parts = Vec::new();
-    for outcome in [
-        Some(Outcome::Reproduced),
-        Some(Outcome::DirectionOnly),
-        Some(Outcome::NotReproduced),
-        None,
+    for verdict in [
+        "reproduced",
+        "direction only",
+        "not reproduced",
+        "nothing published",
+        "not measured",
     ] {
-        let (n, name) = (
-            count(outcome),
-            outcome.map_or("not measured", Outcome::name),
-        );
+        let n = rows().filter(|row| row.verdict() == verdict).count();
         if n > 0 {
-            parts.push(format!("{n} {name}"));
+            parts.push(format!("{n} {verdict}"));
         }
     }
     format!("{} rows: {}", rows().count(), parts.join(", "))

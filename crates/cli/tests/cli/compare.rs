@@ -152,7 +152,8 @@ fn programs_run_at_several_loads() {
         assert_eq!(load, expected_load);
         assert_eq!(metric.split('.').next(), program.split('.').next());
     }
-    for row in rows {
+    // Whole transactions in 10 ms may be as many whatever the seed; times are not.
+    for row in &rows[2..] {
         assert!(row["kernels"][0]["std"].as_f64().unwrap() > 0.0, "{row}");
     }
     let intel = folder.run(&format!("{args} --style intel")).clean();

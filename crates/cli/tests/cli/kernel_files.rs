@@ -46,7 +46,7 @@ fn the_files_are_where_a_kernel_has_them() {
     assert_eq!(files(&root, "").join(" "), expected);
 
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
-    assert!(read("proc/schedstat").starts_with("version 16\ntimestamp 1250\ncpu0 "));
+    assert!(read("proc/schedstat").starts_with("version 16\ntimestamp 901250\ncpu0 "));
     assert!(read("proc/1002/sched").starts_with("hog-2 (1002, #threads: 1)\n"));
     assert_eq!(read("sys/fs/cgroup/pod/cpu.max"), "20000 100000\n");
     assert_eq!(read("sys/fs/cgroup/pod/web/cpu.weight"), "50\n");

@@ -3,13 +3,10 @@
 //! Model.       TOML. `[workloads.NAME]` has the text of an rt-app file or the specification of programs; each
 //!              `[[experiments]]` runs one of them on a machine, under the kernel `base` and, where a change is studied, under
 //!              the kernel `with`; each of its `rows` is a metric and what was published of it. A row compares the metric
-//!              under the two kernels or, with `against`, two metrics of one kernel.
-//!              Published are either numbers, `base` and `with`, each one value or several, or the `improvement_percent`
-//!              with the standard deviations in percent. Positive improvements are for the better; of metrics of which
-//!              neither way is better, positive is more.
+//!              under the two kernels or, with `against`, two metrics of one kernel. A question that nobody has published
+//!              an answer to has rows without published figures.
 
-use super::verdict::{Effect, noise_of, spread};
-use crate::metric::Better;
+use super::published::Published;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,6 +58,9 @@ pub struct WorkloadText {
     /// Programs with their parameters.
     #[serde(default)]
     pub programs: Vec<String>,
+    /// The same with less to do, for `--quick`.
+    #[serde(default)]
+    quick_programs: Option<Vec<String>>,
 }
 
 impl WorkloadText {
@@ -128,7 +128,7 @@ pub struct Experiment {
 
 /// A metric, and what was published of it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Row {
     /// The metric here.
     pub metric: String,
@@ -136,93 +136,12 @@ pub struct Row {
     pub against: Option<String>,
     /// The published unit.
     pub unit: String,
-    /// The published figures.
-    pub published: Published,
+    /// The published figures; none: nothing was published.
+    pub published: Option<Published>,
+    /// How near each side must be to its published number, where numbers and not their difference are compared.
+    pub within_factor: Option<f64>,
     /// Why it is not reproduced, in a sentence.
     pub cause: Option<String>,
-}
-
-/// Published figures.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-pub enum Published {
-    /// The numbers.
-    Numbers {
-        /// Without the change.
-        base: Numbers,
-        /// With it.
-        with: Numbers,
-    },
-    /// What they came to.
-    Improvement {
-        /// For the better, in percent.
-        improvement_percent: f64,
-        /// Standard deviations without the change and with it, in percent.
-        std_percent: Option<(f64, f64)>,
-    },
-}
-
-/// One number, or that of each run.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Numbers {
-    /// One.
-    One(f64),
-    /// Several.
-    Several(Vec<f64>),
-}
-
-impl Numbers {
-    /// All of them.
-    pub fn values(&self) -> &[f64] {
-        match self {
-            Numbers::One(value) => std::slice::from_ref(value),
-            Numbers::Several(values) => values,
-        }
-    }
-
-    fn mean(&self) -> f64 {
-        self.values().iter().sum::<f64>() / self.values().len() as f64
-    }
-}
-
-impl Published {
-    /// The published effect, of a metric that is better this way.
-    pub fn effect(&self, better: Better) -> Effect {
-        match self {
-            Published::Numbers { base, with } => {
-                let percent = (with.mean() / base.mean() - 1.0) * 100.0;
-                Effect::published(percent * better.sign(), self.std_percent())
-            }
-            Published::Improvement {
-                improvement_percent,
-                std_percent,
-            } => Effect::published(*improvement_percent, *std_percent),
-        }
-    }
-
-    /// Standard deviations without the change and with it, in percent; none: not published.
-    pub fn std_percent(&self) -> Option<(f64, f64)> {
-        match self {
-            Published::Numbers { base, with } => spread(base.values()).zip(spread(with.values())),
-            Published::Improvement { std_percent, .. } => *std_percent,
-        }
-    }
-
-    /// One standard deviation of the difference of two runs, in percent; 0: not published.
-    pub fn noise_percent(&self) -> f64 {
-        self.std_percent().map_or(0.0, |(a, b)| noise_of(a, b))
-    }
-
-    fn is_sound(&self) -> bool {
-        match self {
-            Published::Numbers { base, with } => {
-                let some = !base.values().is_empty() && !with.values().is_empty();
-                some && base.mean() != 0.0
-            }
-            Published::Improvement { .. } => true,
-        }
-    }
 }
 
 /// What is wrong with a study file.
@@ -278,19 +197,35 @@ impl Study {
                         "rows compare with another kernel or `against` another metric",
                     ));
                 }
-                if !row.published.is_sound() {
+                if row.published.as_ref().is_some_and(|p| !p.is_sound()) {
                     return Err(at("published numbers must be there, and the base not 0"));
+                }
+                let numbers = row.published.as_ref().and_then(Published::means);
+                if row.within_factor.is_some() && numbers.is_none() {
+                    return Err(at("within-factor compares with published numbers"));
                 }
             }
         }
         Ok(study)
+    }
+
+    /// The study as `--quick` runs it.
+    pub fn quick(mut self) -> Study {
+        self.seeds = self.quick.seeds;
+        for workload in self.workloads.values_mut() {
+            if let Some(programs) = workload.quick_programs.take() {
+                workload.programs = programs;
+            }
+        }
+        self
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{Outcome, judge};
+    use crate::metric::Better;
+    use crate::study::{Effect, Outcome, judge};
 
     const TEXT: &str = r#"
         title = "t"
@@ -322,13 +257,15 @@ mod tests {
     fn numbers_become_effects() {
         let study = Study::parse("s", TEXT).unwrap();
         let rows = &study.experiments[0].rows;
-        let seconds = rows[0].published.effect(Better::Lower);
+        let published = |row: usize| rows[row].published.as_ref().unwrap();
+        let seconds = published(0).effect(Better::Lower);
         assert!((seconds.percent - 17.301_6).abs() < 1e-4 && !seconds.noise);
-        assert!((rows[0].published.noise_percent() - 8.957).abs() < 1e-3);
-        let loops = rows[1].published.effect(Better::Higher);
+        assert!((published(0).noise_percent() - 8.957).abs() < 1e-3);
+        assert_eq!(published(0).means(), Some((315.0, 260.5)));
+        let loops = published(1).effect(Better::Higher);
         assert_eq!((loops.percent, loops.noise), (73.71, false));
         // √(41.31² + 22.02²) = 46.81.
-        assert!((rows[1].published.noise_percent() - 46.81).abs() < 1e-2);
+        assert!((published(1).noise_percent() - 46.81).abs() < 1e-2);
         let ours = Effect {
             percent: 20.0,
             noise: false,
@@ -353,6 +290,22 @@ mod tests {
     }
 
     #[test]
+    fn quick_is_fewer_runs_of_shorter_programs() {
+        let programs = "workloads.w.programs = [\"a\"]\nworkloads.w.quick-programs = [\"b\"]";
+        let text = TEXT.replace("workloads.w.rt-app = \"{}\"", programs);
+        let study = Study::parse("s", &text).unwrap();
+        assert_eq!(
+            (study.seeds, &*study.workloads["w"].programs),
+            (3, &["a".into()][..])
+        );
+        let quick = study.quick();
+        assert_eq!(
+            (quick.seeds, &*quick.workloads["w"].programs),
+            (1, &["b".into()][..])
+        );
+    }
+
+    #[test]
     fn what_does_not_fit_together_is_refused() {
         for (from, to, told) in [
             ("workload = \"w\"", "workload = \"v\"", "no workload \"v\""),
@@ -361,6 +314,7 @@ mod tests {
             ("base = [315, 315]", "base = 0", "not 0"),
             ("base = [315, 315]", "base = []", "must be there"),
             ("title", "titel", "titel"),
+            ("cause = \"c\"", "within-factor = 2.0", "within-factor"),
         ] {
             let error = Study::parse("s", &TEXT.replace(from, to)).unwrap_err();
             assert!(error.to_string().contains(told), "{error}");

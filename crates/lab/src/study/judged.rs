@@ -1,7 +1,7 @@
 //! The rows of an experiment after its runs: ours beside what was published.
 
 use super::file::{Experiment, Row};
-use super::verdict::{Effect, Outcome, judge};
+use super::verdict::{Effect, Outcome, judge, judge_sides};
 use crate::experiment::Run;
 use crate::metric::Metric;
 use crate::sample::{Comparison, Sample, compare};
@@ -13,8 +13,8 @@ pub struct Judged {
     pub row: Row,
     /// Its metric.
     pub metric: Metric,
-    /// The published effect.
-    pub published: Effect,
+    /// The published effect; none: nothing was published.
+    pub published: Option<Effect>,
     /// Ours without the change; none: no run measured it.
     pub base: Option<Sample>,
     /// Ours with it.
@@ -23,8 +23,19 @@ pub struct Judged {
     pub comparison: Option<Comparison>,
     /// Our effect.
     pub ours: Option<Effect>,
-    /// Whether they agree; none: ours is not known.
+    /// Whether they agree; none: ours is not known, or nothing was published.
     pub outcome: Option<Outcome>,
+}
+
+impl Judged {
+    /// The verdict in words.
+    pub fn verdict(&self) -> &'static str {
+        match (self.outcome, self.ours, self.published) {
+            (Some(outcome), ..) => outcome.name(),
+            (None, Some(_), None) => "nothing published",
+            (None, ..) => "not measured",
+        }
+    }
 }
 
 /// Judges all rows of an experiment: `metric` knows metrics by name, `base` and `with` are the runs under either kernel. A
@@ -43,7 +54,7 @@ pub fn judge_rows(
     };
     let judged = |row: &Row| {
         let metric = metric(&row.metric)?;
-        let published = row.published.effect(metric.better);
+        let published = row.published.as_ref().map(|p| p.effect(metric.better));
         let before = of(base, &row.metric);
         let after = match &row.against {
             Some(against) => of(base, against),
@@ -53,7 +64,18 @@ pub fn judge_rows(
             .zip(after)
             .map(|(before, after)| compare(&before, &after, metric.better));
         let ours = comparison.and_then(|c| Effect::ours(&c, metric.better.sign()));
-        let noise = row.published.noise_percent();
+        let outcome = row
+            .published
+            .as_ref()
+            .zip(ours)
+            .and_then(|(figures, ours)| {
+                let published = figures.effect(metric.better);
+                let Some(factor) = row.within_factor else {
+                    return Some(judge(published, figures.noise_percent(), ours));
+                };
+                let sides = (before?.mean, after?.mean);
+                Some(judge_sides(figures.means()?, sides, factor))
+            });
         Some(Judged {
             row: row.clone(),
             published,
@@ -61,7 +83,7 @@ pub fn judge_rows(
             with: after,
             comparison,
             ours,
-            outcome: ours.map(|ours| judge(published, noise, ours)),
+            outcome,
             metric,
         })
     };

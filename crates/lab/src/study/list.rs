@@ -9,8 +9,20 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../../../../studies/bandwidth-timers.toml"),
     ),
     (
+        "cache-hot-cpus",
+        include_str!("../../../../studies/cache-hot-cpus.toml"),
+    ),
+    (
+        "empty-group-queues",
+        include_str!("../../../../studies/empty-group-queues.toml"),
+    ),
+    (
         "group-fairness",
         include_str!("../../../../studies/group-fairness.toml"),
+    ),
+    (
+        "open-questions",
+        include_str!("../../../../studies/open-questions.toml"),
     ),
 ];
 

@@ -9,9 +9,11 @@
 mod file;
 mod judged;
 mod list;
+mod published;
 mod verdict;
 
-pub use file::{Experiment, Numbers, Published, Quick, Row, Study, StudyError, WorkloadText};
+pub use file::{Experiment, Quick, Row, Study, StudyError, WorkloadText};
 pub use judged::{Judged, judge_rows};
 pub use list::{studies, study};
-pub use verdict::{Effect, Outcome, judge};
+pub use published::{Numbers, Published};
+pub use verdict::{Effect, Outcome, judge, judge_sides};

@@ -6,6 +6,8 @@
 //!              A published change is within noise if it is no larger than one standard deviation of the difference of
 //!              two runs, √(base² + with²) of the published standard deviations. Ours is if our test finds no difference,
 //!              or if, beside a published change within noise, it is no larger than that noise.
+//!              Where the numbers themselves are compared, a row is *reproduced* if each side is within a factor of its
+//!              published number, and *direction only* if ours change the same way.
 
 use crate::sample::{Comparison, Sample, Verdict};
 
@@ -80,6 +82,18 @@ pub fn judge(published: Effect, published_noise: f64, ours: Effect) -> Outcome {
     }
 }
 
+/// Holds our numbers, without the change and with it, against the published ones.
+pub fn judge_sides(published: (f64, f64), ours: (f64, f64), factor: f64) -> Outcome {
+    let near = |published: f64, ours: f64| ours <= published * factor && published <= ours * factor;
+    if near(published.0, ours.0) && near(published.1, ours.1) {
+        Outcome::Reproduced
+    } else if (published.1 > published.0) == (ours.1 > ours.0) {
+        Outcome::DirectionOnly
+    } else {
+        Outcome::NotReproduced
+    }
+}
+
 /// The spread of published numbers, if there are several.
 pub(super) fn spread(values: &[f64]) -> Option<f64> {
     let sample = Sample::of(values)?;
@@ -130,6 +144,19 @@ mod tests {
         // Exact, and smaller than what they could have seen.
         assert_eq!(judge(published, 5.0, ours(-4.9)), Outcome::Reproduced);
         assert_eq!(judge(published, 5.0, ours(5.1)), Outcome::NotReproduced);
+    }
+
+    #[test]
+    fn numbers_are_near_on_both_sides_or_not() {
+        let published = (80.0, 0.5);
+        for (ours, outcome) in [
+            ((40.0, 1.0), Outcome::Reproduced),
+            ((39.0, 1.0), Outcome::DirectionOnly),
+            ((80.0, 0.2), Outcome::DirectionOnly),
+            ((0.5, 0.6), Outcome::NotReproduced),
+        ] {
+            assert_eq!(judge_sides(published, ours, 2.0), outcome, "{ours:?}");
+        }
     }
 
     #[test]

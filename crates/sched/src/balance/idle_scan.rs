@@ -39,6 +39,19 @@ impl Sched {
         self.domains.sds[shared].nr_idle_scan = nr;
     }
 
+    /// Tells that the kernel has been up for an hour and all CPUs idle: each cache is known to have idle cores and
+    /// nothing of it to be used, and every CPU balances at its first tick, as it has not for long.
+    ///
+    /// A kernel that has just booted thinks that all is busy.
+    pub fn found_idle(&mut self) {
+        self.jiffies_base += 3600 * u64::from(self.profile.hz);
+        self.set_time(self.now);
+        for cpu in self.rqs.ids() {
+            self.refresh_idle_cpu_scan(cpu);
+            self.update_idle_core(cpu);
+        }
+    }
+
     /// After a pass over the cache's domain that was not newly idle: sets the cache's
     /// `nr_idle_scan`.
     pub(super) fn update_idle_cpu_scan(&mut self, env: &LbEnv, sum_util: u64) {

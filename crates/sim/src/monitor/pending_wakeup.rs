@@ -1,7 +1,7 @@
 //! A wakeup that was begun is completed.
 //!
-//! Model. A task in state `Waking` waits in the wakeup queue of exactly one CPU, that CPU is flagged and an interrupt is on
-//!        its way there. The interrupt arrives within the largest latency of the machine.
+//! Model. A task in state `Waking` is on its way from its waker, or waits in the wakeup queue of exactly one CPU; that CPU is
+//!        flagged and an interrupt is on its way there, which arrives within the largest latency of the machine.
 
 use super::{Monitor, Violation, broken};
 use crate::simulation::Simulation;
@@ -40,6 +40,7 @@ impl Monitor for PendingWakeup {
         let mut queued = 0;
         for cpu in sched.rqs.ids() {
             let rq = &sched.rqs[cpu];
+            queued += usize::from(simulation.cpus[cpu.idx()].placing.is_some());
             if rq.ttwu_queue.is_empty() {
                 self.since[cpu.idx()] = None;
                 continue;

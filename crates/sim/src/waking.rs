@@ -1,0 +1,73 @@
+//! Wakeups that programs make: a CPU is chosen, and a moment later the task is queued there.
+//!
+//! Model.       A waker makes its wakeups one after the other. Of each, the CPU is chosen first; `wakeup_ns` and the transfer
+//!              of the queue's lock later the task is on that CPU's queue. Until then the CPU looks to others as it did, and
+//!              if it was idle, several wakers may choose it: so tasks come to wait for one another while CPUs are idle.
+//!              On the waker's own CPU, where nobody else queues in between, the task is queued at once.
+//! Not here.    Wakeups by timers: an interrupt makes one in a single step (see `interrupt`).
+
+use crate::event::Event;
+use crate::simulation::Simulation;
+use fairwind_sched::{CpuId, Nanos, TaskId};
+
+impl Simulation {
+    /// The program that runs on `cpu` wakes a task, after those that it is waking already.
+    pub(crate) fn wake_from_program(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
+        let c = &mut self.cpus[cpu.idx()];
+        c.wakeups.push_back((task, wake_flags));
+        if c.placing.is_none() {
+            self.next_wakeup(cpu);
+        }
+    }
+
+    /// Makes the wakeups that `cpu` has to make, up to the first that takes its time.
+    fn next_wakeup(&mut self, cpu: CpuId) {
+        while let Some((task, wake_flags)) = self.cpus[cpu.idx()].wakeups.pop_front() {
+            let scanned = self.sched.search.scanned;
+            let waking = self
+                .sched
+                .choose_cpu_to_wake_on(cpu, task, self.now, wake_flags);
+            let scanned = self.sched.search.scanned - scanned;
+            let target = waking.map_or(self.sched.tasks[task].cpu, |waking| waking.cpu);
+            let queueing = self.queueing_ns(cpu, task, target);
+            self.cpus[cpu.idx()].debt += queueing + scanned * self.machine.costs.search_ns.llc;
+            match waking {
+                None => {}
+                Some(waking) if target == cpu => {
+                    self.sched.wake_on_chosen_cpu(cpu, waking, self.now);
+                }
+                Some(waking) => {
+                    self.cpus[cpu.idx()].placing = Some(waking);
+                    self.queue.push(self.now + queueing, Event::Placed { cpu });
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The task that `cpu` is waking gets to the queue it was chosen for.
+    pub(crate) fn placed(&mut self, cpu: CpuId) {
+        self.charge(cpu);
+        if let Some(waking) = self.cpus[cpu.idx()].placing.take() {
+            self.sched.wake_on_chosen_cpu(cpu, waking, self.now);
+        }
+        self.next_wakeup(cpu);
+        self.carry_out_effects(cpu);
+        self.resume(cpu);
+    }
+
+    /// What `by` takes to queue a task on `target`: the wakeup beside the search.
+    pub(crate) fn queueing_ns(&mut self, by: CpuId, task: TaskId, target: CpuId) -> Nanos {
+        let hold = self.machine.costs.kernel.atomic_ns;
+        let lock = self
+            .locks
+            .acquire(&self.machine, target, by, self.now, hold);
+        self.machine.costs.kernel.wakeup_ns + self.levels_ns(task) + lock
+    }
+
+    /// What the group levels above a task cost each time it is queued, taken off a queue or picked.
+    pub(crate) fn levels_ns(&self, task: TaskId) -> Nanos {
+        let depth = self.sched.ses[self.sched.tasks[task].se].depth;
+        u64::from(depth) * self.machine.costs.kernel.group_level_ns
+    }
+}
