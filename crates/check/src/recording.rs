@@ -7,8 +7,8 @@ use crate::gaps::{self, Gap};
 use crate::record::{self, Record};
 use crate::wakeup_ends;
 use fairwind_sched::KernelProfile;
-use fairwind_trace::TraceFile;
 use fairwind_trace::read::ReadStats;
+use fairwind_trace::{TraceFile, TraceInfo};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -29,6 +29,8 @@ pub struct Recording {
     pub(crate) records: Vec<Record>,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) stats: ReadStats,
+    /// What the clock of run queues, which the records tell, is ahead of the trace's.
+    pub(crate) run_queue_offset: i64,
 }
 
 impl Recording {
@@ -46,7 +48,7 @@ impl Recording {
             }
             None => open_trace(path)?,
         };
-        let facts = Facts::read(given, trace.info())?;
+        let mut facts = Facts::read(given, trace.info())?;
         let record::Events {
             mut records,
             seen,
@@ -63,6 +65,7 @@ impl Recording {
         } else if gaps.contains(&gaps::WAKEUP) {
             records = wakeup_ends::add(records);
         }
+        let run_queue_offset = tell_run_queue_time(&mut records, &mut facts, trace.info());
         complete::add_groups(&mut records, &facts);
         gaps.extend(&facts.gaps);
         gaps.sort_unstable();
@@ -71,6 +74,7 @@ impl Recording {
             records,
             gaps,
             stats,
+            run_queue_offset,
         })
     }
 
@@ -84,6 +88,28 @@ impl Recording {
     pub fn set_profile(&mut self, profile: KernelProfile) {
         self.facts.profile = profile;
     }
+}
+
+/// Load averages count in periods of the clock of run queues: brings what was written by the trace's clock to that. By
+/// how much.
+fn tell_run_queue_time(records: &mut [Record], facts: &mut Facts, info: &TraceInfo) -> i64 {
+    let local = info.clock.as_deref().is_none_or(|clock| clock == "local");
+    let Some(clock) = facts.clock.as_mut().filter(|_| local) else {
+        return 0;
+    };
+    let offset = clock
+        .cpu_clock
+        .wrapping_sub(clock.sched_clock)
+        .cast_signed();
+    let first = records.first().map_or(0, |record| record.ts);
+    if first.checked_add_signed(offset).is_none() {
+        return 0;
+    }
+    clock.sched_clock = clock.cpu_clock;
+    for record in records {
+        record.ts = record.ts.saturating_add_signed(offset);
+    }
+    offset
 }
 
 /// The trace in a folder of files; none if the path is a file, or the folder itself is a trace.
@@ -117,4 +143,43 @@ fn open_trace(path: &Path) -> Result<TraceFile, Error> {
         return Err(failed(io::Error::new(io::ErrorKind::InvalidData, problem)));
     }
     Ok(fairwind_trace::open_bytes(&trace)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::ClockFacts;
+    use crate::record::What;
+
+    #[test]
+    fn records_tell_the_time_of_run_queues() {
+        let mut facts = Facts::read(
+            Given {
+                release: Some(fairwind_sched::Release::V6_12),
+                ..Given::default()
+            },
+            &TraceInfo::default(),
+        )
+        .expect("a kernel is given");
+        let mut records = [Record {
+            ts: 5000,
+            cpu: 0,
+            irq: false,
+            softirq: false,
+            need_resched: false,
+            what: What::Timer,
+        }];
+        let info = TraceInfo::default();
+        assert_eq!(tell_run_queue_time(&mut records, &mut facts, &info), 0);
+        let clock = ClockFacts {
+            jiffies: 1,
+            sched_clock: 4000,
+            cpu_clock: 1000,
+            ktime: 7,
+        };
+        facts.clock = Some(clock);
+        assert_eq!(tell_run_queue_time(&mut records, &mut facts, &info), -3000);
+        assert_eq!(records[0].ts, 2000);
+        assert_eq!(facts.clock.map(|clock| clock.sched_clock), Some(1000));
+    }
 }

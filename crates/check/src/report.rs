@@ -47,9 +47,13 @@ impl Report {
     pub(crate) fn new(recording: &Recording, judge: Judge) -> Report {
         let Judge {
             scores,
-            disagreements,
+            mut disagreements,
             mended,
         } = judge;
+        for disagreement in &mut disagreements {
+            let ts = &mut disagreement.ts;
+            *ts = ts.saturating_add_signed(recording.run_queue_offset.saturating_neg());
+        }
         Report {
             kernel: recording.facts.profile.release,
             scores,

@@ -78,7 +78,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3646),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 475, 472),
-            (Measure::Placement, 308, 290),
+            (Measure::Placement, 308, 291),
             (Measure::Balance, 39, 32),
         ],
     );

@@ -40,7 +40,7 @@ impl Sched {
     }
 
     /// Is this one of so many wakees that they should not be drawn to the waker's cache?
-    fn wake_wide(&self, this_cpu: CpuId, waker: TaskId, wakee: TaskId) -> bool {
+    pub fn wake_wide(&self, this_cpu: CpuId, waker: TaskId, wakee: TaskId) -> bool {
         let factor = self.domains.sd_llc_size[this_cpu.idx()];
         let (a, b) = (self.tasks[waker].wakee_flips, self.tasks[wakee].wakee_flips);
         let (master, slave) = (a.max(b), a.min(b));

@@ -67,6 +67,7 @@ pub(super) fn read(release: Release, text: &str) -> Before {
     let mut cpu = 0;
     let mut jiffies = None;
     let mut sched_clock = None;
+    let mut cpu_clock = None;
     let mut ktime = None;
     let mut in_queue = false;
     for line in text.lines() {
@@ -75,6 +76,8 @@ pub(super) fn read(release: Release, text: &str) -> Before {
             jiffies = value().and_then(|value| value.parse().ok());
         } else if line.starts_with("ktime") {
             ktime = value().and_then(nanos);
+        } else if line.starts_with("cpu_clk") {
+            cpu_clock = value().and_then(nanos);
         } else if line.starts_with("sched_clk") {
             sched_clock = value().and_then(nanos);
         } else if let Some(rest) = line.strip_prefix("cpu#") {
@@ -117,6 +120,7 @@ pub(super) fn read(release: Release, text: &str) -> Before {
         .map(|((jiffies, sched_clock), ktime)| ClockFacts {
             jiffies,
             sched_clock,
+            cpu_clock: cpu_clock.unwrap_or(sched_clock),
             ktime,
         });
     before

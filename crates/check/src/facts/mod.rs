@@ -53,6 +53,8 @@ pub struct ClockFacts {
     pub jiffies: u64,
     /// `sched_clk`, ns.
     pub sched_clock: u64,
+    /// `cpu_clk`, ns: the clock of run queues, which is `sched_clk` with an offset from boot.
+    pub cpu_clock: u64,
     /// `ktime`, ns: the clock of timers; ticks are due at multiples of their length.
     pub ktime: u64,
 }

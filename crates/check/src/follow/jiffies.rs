@@ -39,6 +39,7 @@ impl Jiffies {
         let clock = clock.unwrap_or(ClockFacts {
             jiffies: start / tick,
             sched_clock: start,
+            cpu_clock: start,
             ktime: start,
         });
         // The debug file shows the lower half of the count.
@@ -127,6 +128,7 @@ mod tests {
         let clock = ClockFacts {
             jiffies: 100,
             sched_clock: 3_000_000,
+            cpu_clock: 3_000_000,
             ktime: 9_000_000,
         };
         Jiffies::new(Some(clock), 4_000_000, 3_000_000, 2)

@@ -31,6 +31,7 @@ mod tick_grid;
 mod ticks;
 mod times;
 mod told;
+mod wakees;
 mod wakeups;
 
 use crate::facts::Facts;
@@ -49,6 +50,7 @@ use placement::Placement;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::Names;
 use times::Times;
+use wakees::Wakees;
 use wakeups::PendingWakeup;
 
 /// A scheduler beside a recording.
@@ -73,6 +75,7 @@ pub(crate) struct Follower<'a> {
     syncs: BTreeMap<(String, String), [u32; 2]>,
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,
+    wakees: Wakees,
     /// Of new tasks, who forked them.
     parents: BTreeMap<TaskId, TaskId>,
     /// The next record of the same CPU, for each record.
@@ -110,6 +113,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         ahead: ahead::wakeups(records),
         syncs: BTreeMap::new(),
         bounds: BTreeMap::new(),
+        wakees: Wakees::default(),
         parents: BTreeMap::new(),
         next_on_cpu: ahead::next_on_cpu(records),
         exiting: BTreeSet::new(),

@@ -21,6 +21,7 @@ use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
 const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
+const NOT_WAKEES: Class = Class::NotRecorded("wakees from before the recording");
 
 /// A question that can be asked again.
 #[derive(Clone, Copy, Debug)]
@@ -129,14 +130,17 @@ impl Follower<'_> {
         let before = self.sched.clone();
         let ours = question.ask(&mut self.sched, r.ts);
         let search = self.sched.search;
-        let class = if self.learn_sync(r, question, kernel, &before, ours) {
+        let asks = |sched: &mut Sched| question.ask(sched, r.ts);
+        let class = if self.learn_wakees(task, here, [kernel, ours], &before, asks) {
+            NOT_WAKEES
+        } else if self.learn_sync(r, question, kernel, &before, ours) {
             NOT_SYNC
         } else if ours != kernel {
             self.why_not(r, pid, question, kernel, &before, ours)
         } else {
             Class::Ours
         };
-        if class != NOT_SYNC && !self.unsure.contains(&task) {
+        if class != NOT_SYNC && class != NOT_WAKEES && !self.unsure.contains(&task) {
             self.learn_bounds(task, task, [kernel, ours], &before, |sched| {
                 question.ask(sched, r.ts)
             });

@@ -41,6 +41,7 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
         cfs.zero_vruntime = queue.min_vruntime;
         let avg = &mut cfs.avg;
         avg.last_update_time = start & !1023;
+        avg.period_contrib = (start >> 10) as u32 & 1023;
         let divider = u64::from(avg.divider());
         avg.load_avg = queue.load_avg;
         avg.runnable_avg = queue.runnable_avg;

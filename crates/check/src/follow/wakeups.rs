@@ -205,6 +205,7 @@ impl Follower<'_> {
         self.sched.follow_charge(cpu, clock);
         self.name_task(child, task, comm);
         self.parents.insert(task, parent);
+        self.wakees.forked(parent, task);
     }
 
     pub(super) fn wakeup_new(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
