@@ -1,31 +1,41 @@
 //! A priority queue of timed events.
 //!
-//! Model. A four-way heap in one array; the key is time and sequence number in one 128-bit word, so that one comparison
-//!        orders and no two keys are equal.
+//! Model. Two parts with one order: a heap for events of which any number may wait, and a tournament of slots for sources
+//!        that have one at most. The key is time and sequence number in one 128-bit word, so that one comparison orders
+//!        and no two keys are equal.
 
+use crate::heap::{Entry, Heap};
+use crate::winner_tree::{WinnerTree, key, time};
+use alloc::vec;
 use alloc::vec::Vec;
-
-const ARITY: usize = 4;
-
-#[derive(Clone, Copy, Debug)]
-struct Slot<E> {
-    key: u128,
-    event: E,
-}
 
 /// Events waiting for their time.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    heap: Vec<Slot<E>>,
+    heap: Heap<E>,
+    tree: WinnerTree,
+    /// `[slots]`: what each slot holds.
+    events: Vec<Option<E>>,
+    /// The slot last popped. It stays in the tree until somebody asks for the next event: most sources set
+    /// their slot again at once, and then the tree changes once, not twice.
+    popped: Option<usize>,
     sequence: u64,
     now: u64,
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// No events, at time 0.
-    pub const fn new() -> Self {
+    /// No events and no slots, at time 0.
+    pub fn new() -> Self {
+        Self::with_slots(0)
+    }
+
+    /// No events, at time 0, and slots `0..slots`.
+    pub fn with_slots(slots: usize) -> Self {
         EventQueue {
-            heap: Vec::new(),
+            heap: Heap::new(),
+            tree: WinnerTree::new(slots),
+            events: vec![None; slots],
+            popped: None,
             sequence: 0,
             now: 0,
         }
@@ -38,12 +48,12 @@ impl<E: Copy> EventQueue<E> {
 
     /// How many events wait.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() + self.tree.len() - usize::from(self.popped.is_some())
     }
 
     /// No events?
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
     }
 
     /// Adds an event at a time.
@@ -52,62 +62,61 @@ impl<E: Copy> EventQueue<E> {
     /// If the time has passed.
     #[inline]
     pub fn push(&mut self, time: u64, event: E) {
+        let key = self.next_key(time);
+        self.heap.push(Entry { key, event });
+    }
+
+    /// Puts an event into a slot, in the place of what waits there. It is in line as one that is pushed now.
+    ///
+    /// # Panics
+    /// If the time has passed, or there is no such slot.
+    #[inline]
+    pub fn set(&mut self, slot: usize, time: u64, event: E) {
+        let key = self.next_key(time);
+        self.events[slot] = Some(event);
+        if self.popped == Some(slot) {
+            self.popped = None;
+        }
+        self.tree.set(slot, key);
+    }
+
+    #[inline(always)]
+    fn next_key(&mut self, time: u64) -> u128 {
         assert!(
             time >= self.now,
             "event at {time}, but it is {} already",
             self.now
         );
-        let key = (u128::from(time) << 64) | u128::from(self.sequence);
+        let key = key(time, self.sequence);
         self.sequence += 1;
-        let mut hole = self.heap.len();
-        self.heap.push(Slot { key, event });
-        while hole > 0 {
-            let parent = (hole - 1) / ARITY;
-            if self.heap[parent].key <= key {
-                break;
-            }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
-        }
-        self.heap[hole] = Slot { key, event };
+        key
     }
 
-    /// Time of the next event.
+    /// Takes the next event with its time, if that is not later than `until`.
     #[inline]
-    pub fn peek_time(&self) -> Option<u64> {
-        self.heap.first().map(|slot| (slot.key >> 64) as u64)
+    pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
+        if let Some(slot) = self.popped.take() {
+            self.tree.clear(slot);
+        }
+        let (in_heap, in_slot) = (self.heap.first(), self.tree.first());
+        let first = in_heap.min(in_slot);
+        let at = time(first);
+        if at > until || first == u128::MAX {
+            return None;
+        }
+        self.now = at;
+        if in_slot < in_heap {
+            let slot = WinnerTree::slot(in_slot);
+            self.popped = Some(slot);
+            return Some((at, self.events[slot]?));
+        }
+        Some((at, self.heap.pop()?.event))
     }
 
     /// Takes the next event with its time.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, E)> {
-        let first = *self.heap.first()?;
-        let last = self.heap.pop()?;
-        let len = self.heap.len();
-        if len > 0 {
-            let mut hole = 0;
-            loop {
-                let child = hole * ARITY + 1;
-                if child >= len {
-                    break;
-                }
-                let end = (child + ARITY).min(len);
-                let mut least = child;
-                for at in child + 1..end {
-                    if self.heap[at].key < self.heap[least].key {
-                        least = at;
-                    }
-                }
-                if last.key <= self.heap[least].key {
-                    break;
-                }
-                self.heap[hole] = self.heap[least];
-                hole = least;
-            }
-            self.heap[hole] = last;
-        }
-        self.now = (first.key >> 64) as u64;
-        Some((self.now, first.event))
+        self.pop_until(u64::MAX)
     }
 }
 
@@ -125,34 +134,72 @@ mod tests {
 
     #[test]
     fn equal_times_come_in_the_order_of_pushing() {
-        let mut queue = EventQueue::new();
+        let mut queue = EventQueue::with_slots(2);
         for (time, name) in [(5, 'a'), (3, 'b'), (5, 'c'), (3, 'd'), (0, 'e')] {
             queue.push(time, name);
+            match name {
+                'b' => queue.set(1, 5, 'f'),
+                'd' => queue.set(0, 3, 'g'),
+                _ => {}
+            }
         }
         let order: Vec<_> = core::iter::from_fn(|| queue.pop()).collect();
-        assert_eq!(order, [(0, 'e'), (3, 'b'), (3, 'd'), (5, 'a'), (5, 'c')]);
+        let expected = [
+            (0, 'e'),
+            (3, 'b'),
+            (3, 'd'),
+            (3, 'g'),
+            (5, 'a'),
+            (5, 'f'),
+            (5, 'c'),
+        ];
+        assert_eq!(order, expected);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_slot_holds_what_was_put_there_last() {
+        let mut queue = EventQueue::with_slots(3);
+        queue.set(2, 10, 'a');
+        queue.set(0, 20, 'b');
+        queue.set(2, 30, 'c');
+        assert_eq!((queue.len(), queue.pop()), (2, Some((20, 'b'))));
+        assert_eq!((queue.len(), queue.pop_until(29)), (1, None));
+        queue.set(0, 25, 'd');
+        assert_eq!(queue.pop(), Some((25, 'd')));
+        assert_eq!((queue.pop(), queue.pop()), (Some((30, 'c')), None));
     }
 
     #[test]
     fn agrees_with_a_sorted_list_under_a_long_mixed_run() {
-        let mut queue = EventQueue::new();
-        let mut model: Vec<(u64, u64)> = Vec::new();
+        const SLOTS: u64 = 5;
+        let mut queue = EventQueue::with_slots(SLOTS as usize);
+        // Time, sequence number, and in which slot.
+        let mut model: Vec<(u64, u64, Option<u64>)> = Vec::new();
         let mut state = 1u64;
         for sequence in 0..20_000u64 {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let time = queue.now() + (state >> 33) % 50;
-            queue.push(time, sequence);
-            model.push((time, sequence));
-            if state >> 60 < 9 {
+            let slot = ((state >> 20) % (2 * SLOTS)).checked_sub(SLOTS);
+            if let Some(slot) = slot {
+                queue.set(slot as usize, time, sequence);
+                model.retain(|event| event.2 != Some(slot));
+            } else {
+                queue.push(time, sequence);
+            }
+            model.push((time, sequence, slot));
+            assert_eq!(queue.len(), model.len());
+            if state >> 60 < 11 {
                 let least = model
                     .iter()
                     .enumerate()
                     .min_by_key(|(_, e)| **e)
                     .map(|(i, _)| i)
                     .unwrap();
-                assert_eq!(queue.pop(), Some(model.swap_remove(least)));
+                let (time, sequence, _) = model.swap_remove(least);
+                assert_eq!(queue.pop(), Some((time, sequence)));
             }
         }
     }

@@ -28,3 +28,24 @@ pub(crate) enum Event {
     /// A task of the workload starts.
     Start { task: u32 },
 }
+
+/// Slots of the event queue that a CPU has.
+pub(crate) const SLOTS_PER_CPU: usize = 3;
+
+/// The slot of what a CPU executes: planning anew replaces the plan.
+#[inline(always)]
+pub(crate) fn segment_slot(cpu: CpuId) -> usize {
+    cpu.idx() * SLOTS_PER_CPU
+}
+
+/// The slot of a CPU's tick.
+#[inline(always)]
+pub(crate) fn tick_slot(cpu: CpuId) -> usize {
+    cpu.idx() * SLOTS_PER_CPU + 1
+}
+
+/// The slot of the interrupt that is on its way to a CPU, or of what it will see while it polls.
+#[inline(always)]
+pub(crate) fn ipi_slot(cpu: CpuId) -> usize {
+    cpu.idx() * SLOTS_PER_CPU + 2
+}

@@ -1,7 +1,7 @@
 //! Execution on a CPU: planning a stretch, charging what was done of it, and going on.
 
 use crate::cpu::Segment;
-use crate::event::Event;
+use crate::event::{Event, segment_slot};
 use crate::simulation::Simulation;
 use crate::task_run::Activity;
 use fairwind_sched::{CpuId, TaskId};
@@ -106,7 +106,8 @@ impl Simulation {
         c.segment_start = self.now;
         c.generation = c.generation.wrapping_add(1);
         let generation = c.generation;
-        self.queue.push(
+        self.queue.set(
+            segment_slot(cpu),
             self.now.saturating_add(length),
             Event::Segment { cpu, generation },
         );

@@ -1,6 +1,6 @@
 //! Interrupts: ticks, timers, and what other CPUs ask for.
 
-use crate::event::Event;
+use crate::event::{Event, ipi_slot, tick_slot};
 use crate::simulation::Simulation;
 use fairwind_sched::flags::WF_FROM_IRQ;
 use fairwind_sched::{CpuId, GroupId, TaskId};
@@ -40,7 +40,8 @@ impl Simulation {
             tracer.tick(self.now, cpu, &self.sched);
         }
         self.sched.sched_tick(cpu, self.now);
-        self.queue.push(self.now + tick, Event::Tick { cpu });
+        self.queue
+            .set(tick_slot(cpu), self.now + tick, Event::Tick { cpu });
         if let Some(since) = self.cpus[cpu.idx()].idle_since {
             // It is idle for longer than it thought: the next tick will not come.
             self.cpus[cpu.idx()].learn_idle(self.now - since);
@@ -59,13 +60,15 @@ impl Simulation {
         let distance = self.machine.distance(from, to);
         if self.cpus[to.idx()].idle_since.is_some() && self.sched.rqs[to].polling {
             let delay = self.machine.costs.search_ns.get(distance);
-            self.queue.push(self.now + delay, Event::Poll { cpu: to });
+            self.queue
+                .set(ipi_slot(to), self.now + delay, Event::Poll { cpu: to });
             return;
         }
         self.totals.ipis += 1;
         self.cpus[from.idx()].debt += self.machine.costs.kernel.ipi_send_ns;
         let delay = self.machine.costs.ipi_ns.get(distance) + self.exit_latency(to);
-        self.queue.push(self.now + delay, Event::Ipi { cpu: to });
+        self.queue
+            .set(ipi_slot(to), self.now + delay, Event::Ipi { cpu: to });
     }
 
     pub(crate) fn ipi(&mut self, cpu: CpuId, cost: u64) {

@@ -1,7 +1,7 @@
 //! From a workload to a machine that is about to run it.
 
 use crate::cpu::Cpu;
-use crate::event::Event;
+use crate::event::{Event, SLOTS_PER_CPU};
 use crate::locks::Locks;
 use crate::measure::{GroupUsage, Totals};
 use crate::power::PowerMeter;
@@ -178,7 +178,7 @@ impl Simulation {
             violation: None,
             trace_error: None,
             warnings,
-            queue: EventQueue::new(),
+            queue: EventQueue::with_slots(nr_cpus * SLOTS_PER_CPU),
             program_effects: Effects::default(),
             sched_effects: Vec::new(),
             now: 0,

@@ -98,6 +98,11 @@ impl Simulation {
         self.now
     }
 
+    /// How many events wait for their time.
+    pub fn pending_events(&self) -> usize {
+        self.queue.len()
+    }
+
     /// When the run ends at the latest; none: with its last task.
     pub fn end(&self) -> Option<Nanos> {
         self.end
@@ -131,11 +136,8 @@ impl Simulation {
     /// Runs until `until`, or to the end.
     pub fn run_until(&mut self, until: Nanos) -> Outcome {
         let until = self.end.map_or(until, |end| end.min(until));
-        while let Some(time) = self.queue.peek_time() {
-            if time > until || self.is_over() {
-                break;
-            }
-            let Some((time, event)) = self.queue.pop() else {
+        while !self.is_over() {
+            let Some((time, event)) = self.queue.pop_until(until) else {
                 break;
             };
             self.now = time;

@@ -1,7 +1,7 @@
 //! Context switches and the accounting of who ran for how long.
 
 use crate::cpu::Segment;
-use crate::event::Event;
+use crate::event::{Event, tick_slot};
 use crate::simulation::Simulation;
 use fairwind_sched::{CpuId, Switch, TaskId, TaskState};
 
@@ -97,8 +97,8 @@ impl Simulation {
         if !self.cpus[cpu.idx()].tick_queued {
             self.cpus[cpu.idx()].tick_queued = true;
             let tick = self.sched.tick_nsec();
-            self.queue
-                .push((self.now / tick + 1) * tick, Event::Tick { cpu });
+            let next = (self.now / tick + 1) * tick;
+            self.queue.set(tick_slot(cpu), next, Event::Tick { cpu });
         }
     }
 
