@@ -49,6 +49,7 @@ impl Sched {
         self.set_time(now);
         let prev = self.tasks[task].wake_cpu;
         self.tasks[task].state = TaskState::Waking;
+        self.cpu_sums.mark_all();
         self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU)
     }
 
@@ -87,6 +88,7 @@ impl Sched {
         self.set_time(now);
         let cpu = self.tasks[task].cpu;
         self.tasks[task].recent_used_cpu = cpu;
+        self.cpu_sums.mark_all();
         self.select_task_rq(this_cpu, task, cpu, crate::flags::WF_FORK)
     }
 

@@ -6,6 +6,7 @@
 //!             addresses, hashing or a clock: equal calls give equal states.
 //! Source.     kernel/sched/{core,sched,pelt}.[ch] @ 6.1, 6.12.
 
+use crate::balance::CpuSumsTable;
 use crate::cfs_rq::CfsRq;
 use crate::cpumask::CpuMask;
 use crate::domain::Domains;
@@ -82,6 +83,7 @@ pub struct Sched {
     /// What wakeup placement looked at.
     pub search: SearchStats,
     pub(crate) search_mask: CpuMask,
+    pub(crate) cpu_sums: CpuSumsTable,
     /// State of the generator behind kernel decisions that draw random numbers (NI_RANDOM).
     pub(crate) prng: u64,
 }
@@ -117,6 +119,7 @@ impl Sched {
             groups: Table::new(),
             masks: vec![(active.clone(), nr_cpus as u32)],
             search_mask: CpuMask::none(nr_cpus),
+            cpu_sums: CpuSumsTable::new(nr_cpus),
             active,
             effects: Vec::new(),
             notice_runtime: false,
@@ -340,6 +343,7 @@ impl Sched {
     /// Brings a CPU's clocks to the time of the call.
     #[inline]
     pub(crate) fn update_rq_clock(&mut self, cpu: CpuId) {
+        self.cpu_sums.mark(cpu);
         let mut now = self.now;
         if let Some(probes) = &self.probes {
             now = probes.limited(cpu, now);

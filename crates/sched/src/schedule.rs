@@ -40,6 +40,7 @@ impl Sched {
     /// whatever its state says.
     pub fn schedule(&mut self, cpu: CpuId, now: Nanos, preempt: bool) -> Switch {
         self.set_time(now);
+        self.cpu_sums.mark(cpu);
         let prev = self.rqs[cpu].curr;
         self.rqs[cpu].stats.sched_count += 1;
         let skip = core::mem::take(&mut self.rqs[cpu].clock_skip_requested);
@@ -75,6 +76,8 @@ impl Sched {
             self.finish_switch(cpu, prev, next, prev_state, voluntary);
         }
         self.rt_balance_callbacks(cpu);
+        // Marked at the start, too: but a newly idle pass in between has brought the row up to date.
+        self.cpu_sums.mark(cpu);
         Switch {
             prev,
             prev_state,

@@ -222,6 +222,7 @@ impl Sched {
             && self.ttwu_queue_cond(this_cpu, task, cpu)
         {
             self.tasks[task].sched_remote_wakeup = wake_flags & WF_MIGRATED != 0;
+            self.cpu_sums.mark(cpu);
             let rq = &mut self.rqs[cpu];
             rq.ttwu_pending = true;
             rq.ttwu_queue.push(task);

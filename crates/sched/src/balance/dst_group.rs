@@ -3,9 +3,9 @@
 //! Source. kernel/sched/fair.c: `update_sg_wakeup_stats`, `update_pick_idlest`, `idle_cpu_without`,
 //!         `sched_balance_find_dst_group` (6.1: `find_idlest_group`) @ 6.1, 6.12.
 
+use super::cpus_in_both;
 use super::group_stats::{GroupType, SgLbStats};
 use super::imbalance::adjust_numa_imbalance;
-use super::{cpus_in_both, next_in_both};
 use crate::domain::flags::{SD_ASYM_CPUCAPACITY, SD_NUMA};
 use crate::domain::{SdId, SgId};
 use crate::entity::{NICE_0_LOAD, scale_load_down};
@@ -31,27 +31,39 @@ impl Sched {
         let asym = self.domains.sd[sd].flags & SD_ASYM_CPUCAPACITY != 0;
         let mut fits_nowhere = asym;
         let mut sgs = SgLbStats::default();
-        let allowed = self.tasks[task].cpus;
-        let mut from = 0;
-        while let Some(cpu) = next_in_both(
-            self.domains.sched_group_span(group),
-            self.mask(allowed),
-            from,
-        ) {
-            from = cpu.idx() + 1;
-            sgs.group_load += self.cpu_load_without(cpu, task);
-            sgs.group_util += self.cpu_util_without(cpu, task);
-            sgs.group_runnable += self.cpu_runnable_without(cpu, task);
-            let local = self.task_running_on_cpu(cpu, task);
-            let rq = &self.rqs[cpu];
-            let h_nr_queued = self.cfs_rqs[rq.cfs].h_nr_queued;
-            sgs.sum_h_nr_queued += h_nr_queued.wrapping_sub(local);
+        let own = self.tasks[task].cpu;
+        let mut has_own = false;
+        let span = self.domains.sched_group_span(group);
+        for cpu in cpus_in_both(span, self.mask(self.tasks[task].cpus)) {
+            if cpu == own {
+                has_own = true;
+                continue;
+            }
+            let sums = self.cpu_sums(cpu);
+            sgs.group_load += sums.load;
+            sgs.group_util += sums.util;
+            sgs.group_runnable += sums.runnable;
+            sgs.sum_h_nr_queued = sgs.sum_h_nr_queued.wrapping_add(sums.h_nr_queued);
+            sgs.sum_nr_running = sgs.sum_nr_running.wrapping_add(sums.nr_running);
+            sgs.idle_cpus += u32::from(sums.idle);
+            if fits_nowhere && self.task_fits_cpu(task, cpu) {
+                fits_nowhere = false;
+            }
+        }
+        if has_own {
+            sgs.group_load += self.cpu_load_without(own, task);
+            sgs.group_util += self.cpu_util_without(own, task);
+            sgs.group_runnable += self.cpu_runnable_without(own, task);
+            let local = self.task_running_on_cpu(own, task);
+            let rq = &self.rqs[own];
+            let h_nr_queued = self.cfs_rqs[rq.cfs].h_nr_queued.wrapping_sub(local);
+            sgs.sum_h_nr_queued = sgs.sum_h_nr_queued.wrapping_add(h_nr_queued);
             let nr_running = rq.nr_running.wrapping_sub(local);
-            sgs.sum_nr_running += nr_running;
-            if nr_running == 0 && self.idle_cpu_without(cpu, task) {
+            sgs.sum_nr_running = sgs.sum_nr_running.wrapping_add(nr_running);
+            if nr_running == 0 && self.idle_cpu_without(own, task) {
                 sgs.idle_cpus += 1;
             }
-            if fits_nowhere && self.task_fits_cpu(task, cpu) {
+            if fits_nowhere && self.task_fits_cpu(task, own) {
                 fits_nowhere = false;
             }
         }
@@ -102,6 +114,7 @@ impl Sched {
         task: TaskId,
         this_cpu: CpuId,
     ) -> Option<SgId> {
+        self.refresh_cpu_sums();
         let allowed = self.tasks[task].cpus;
         let mut idlest = SgId::NONE;
         let mut idlest_sgs = SgLbStats {

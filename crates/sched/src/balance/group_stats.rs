@@ -147,16 +147,15 @@ impl Sched {
         let sd = &self.domains.sd[env.sd];
         let mut sgs = SgLbStats::default();
         for cpu in cpus_in_both(self.domains.sched_group_span(group), &env.cpus) {
-            let rq = &self.rqs[cpu];
-            let cfs = &self.cfs_rqs[rq.cfs];
-            let load = cfs.avg.load_avg;
+            let sums = self.cpu_sums(cpu);
+            let load = sums.load;
             sgs.group_load += load;
-            sgs.group_util += self.cpu_util_cfs(cpu);
-            sgs.group_runnable += cfs.avg.runnable_avg;
-            sgs.sum_h_nr_queued += cfs.h_nr_queued;
-            sgs.sum_nr_running += rq.nr_running;
-            *overloaded |= rq.nr_running > 1;
-            if rq.nr_running == 0 && self.idle_cpu(cpu) {
+            sgs.group_util += sums.util;
+            sgs.group_runnable += sums.runnable;
+            sgs.sum_h_nr_queued += sums.h_nr_queued;
+            sgs.sum_nr_running += sums.nr_running;
+            *overloaded |= sums.nr_running > 1;
+            if sums.idle {
                 sgs.idle_cpus += 1;
                 continue;
             }
@@ -164,8 +163,9 @@ impl Sched {
                 continue;
             }
             if sd.flags & SD_ASYM_CPUCAPACITY != 0 {
-                if sgs.group_misfit_task_load < rq.misfit_task_load {
-                    sgs.group_misfit_task_load = rq.misfit_task_load;
+                let misfit = self.rqs[cpu].misfit_task_load;
+                if sgs.group_misfit_task_load < misfit {
+                    sgs.group_misfit_task_load = misfit;
                     *overloaded = true;
                 }
             } else if env.is_idle() && self.sched_reduced_capacity(cpu, env.sd) {
@@ -191,6 +191,7 @@ impl Sched {
     /// Sums up a domain and finds its busiest group; brings the own group's capacity up to date
     /// first.
     pub(super) fn update_sd_lb_stats(&mut self, env: &mut LbEnv) -> SdLbStats {
+        self.refresh_cpu_sums();
         let mut sds = SdLbStats::new();
         let mut sum_util = 0;
         let mut overloaded = false;

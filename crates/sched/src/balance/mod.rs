@@ -29,6 +29,7 @@
 mod active;
 mod capacity;
 mod cpu_load;
+mod cpu_sums;
 mod detach;
 mod domains;
 mod dst_cpu;
@@ -58,6 +59,7 @@ pub use report::{GroupReport, PassReport, Verdict};
 pub use state::BalanceCost;
 pub use stats::{DomainStats, PassStats};
 
+pub(crate) use cpu_sums::CpuSumsTable;
 pub(crate) use rules::{BalanceRules, rules};
 pub(crate) use state::Balance;
 

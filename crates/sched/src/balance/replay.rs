@@ -86,6 +86,7 @@ impl Sched {
 
     /// One pass over a domain towards its CPU, as that CPU's softirq does it, or another one's for an idle CPU.
     pub fn ask_balance(&mut self, cpu: CpuId, sd: SdId, idle: CpuIdleType, now: Nanos) {
+        self.cpu_sums.mark_all();
         self.set_time(now);
         self.update_rq_clock(cpu);
         self.update_blocked_averages(cpu);
