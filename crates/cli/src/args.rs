@@ -1,5 +1,6 @@
 //! The command line: one declaration for parsing, help, completions and man pages.
 
+use crate::bench::BenchArgs;
 use crate::check::{CheckFormat, Requirement, cgroup_file, member, requirement};
 use crate::compare::CompareArgs;
 use crate::duration;
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Study(StudyArgs),
     /// Hold a recorded kernel's decisions against ours
     Check(CheckArgs),
+    /// Measure how fast Fairwind simulates on this machine
+    Bench(BenchArgs),
     /// List machines, or show one
     Machine(MachineArgs),
     /// List models of benchmark programs, or show the parameters of one

@@ -6,6 +6,7 @@
 //! Not here.    Scheduling, machines, workloads, measuring and trace formats: the other crates.
 
 mod args;
+mod bench;
 mod check;
 mod compare;
 mod duration;
@@ -40,6 +41,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Study(args) => study::study(&args),
+        Command::Bench(args) => bench::bench(&args),
         Command::Check(args) => check::run(&args),
         Command::Machine(args) => machine::machine(&args.command),
         Command::Program(args) => program::program(&args.command),

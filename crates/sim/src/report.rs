@@ -249,15 +249,20 @@ impl Simulation {
                 .map(|cpu| self.cpu_report(cpu))
                 .collect(),
             search: self.search_report(),
-            totals: RunTotals {
-                wakeups: self.totals.wakeups,
-                switches: self.totals.switches,
-                ticks: self.totals.ticks,
-                ipis: self.totals.ipis,
-                migrations: self.totals.migrations,
-                lock_wait_ns: self.locks.contended_ns,
-                energy_mj: self.power.energy_mj(),
-            },
+            totals: self.totals(),
+        }
+    }
+
+    /// The run as a whole, so far.
+    pub fn totals(&self) -> RunTotals {
+        RunTotals {
+            wakeups: self.totals.wakeups,
+            switches: self.totals.switches,
+            ticks: self.totals.ticks,
+            ipis: self.totals.ipis,
+            migrations: self.totals.migrations,
+            lock_wait_ns: self.locks.contended_ns,
+            energy_mj: self.power.energy_mj(),
         }
     }
 

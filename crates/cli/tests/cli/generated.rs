@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "",
     "run",
     "compare",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 17] = [
     "study show",
     "study run",
     "check",
+    "bench",
     "machine",
     "machine list",
     "machine show",

@@ -1,5 +1,6 @@
 //! The command as its users see it: arguments in; output, messages, files and exit code out.
 
+mod bench;
 mod check;
 mod command;
 mod compare;

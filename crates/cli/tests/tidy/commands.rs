@@ -1,7 +1,7 @@
 //! Commands that the documents show are ones that the command line takes.
 //!
 //! Model. Lines of `sh` blocks that begin with `fairwind` or `make`. A `fairwind run` or `compare` is carried out for a short
-//!        simulated time; a `fairwind study run`, which may take minutes, is only parsed; every other `fairwind` command is
+//!        simulated time; a `fairwind study run` or `bench`, which may take minutes, is only parsed; every other `fairwind` command is
 //!        carried out as it is. What they write goes into a folder of the test's own. A `make`
 //!        target must be in the Makefile.
 
@@ -46,7 +46,9 @@ fn failure(command: &str, folder: &Path) -> Option<String> {
             arguments[i] = folder.join(&arguments[i]).to_string_lossy().into_owned();
         }
     }
-    if arguments.starts_with(&["study".to_string(), "run".to_string()]) {
+    let is =
+        |words: &[&str]| arguments.iter().zip(words).filter(|(a, b)| a == b).count() == words.len();
+    if is(&["study", "run"]) || is(&["bench"]) {
         arguments.push("--help".to_string());
     }
     if { arguments.first() }.is_some_and(|name| name == "run" || name == "compare") {
