@@ -2,8 +2,8 @@
 
 mod rig;
 
-use fairwind_sched::Release;
-use rig::{MS, SEC, cpu_ns, near, run};
+use fairwind_sched::{BwInterleave, Release};
+use rig::{MS, SEC, cpu_ns, finish, near, prepare_with, run};
 
 #[test]
 fn a_quarter_of_a_cpu() {
@@ -148,6 +148,38 @@ fn lifting_a_limit_takes_effect_at_once() {
         assert!(
             used.abs_diff(1100 * MS) <= (10 + 5 + 4) * MS,
             "{release:?}: {used}"
+        );
+    }
+}
+
+/// Two groups that may use a quarter of the only CPU each. Aligned, they are let loose together, and one waits for the other;
+/// at 0 and 50 ms of the period neither ever finds the other running.
+#[test]
+fn even_periods_of_two_quarters_do_not_overlap() {
+    let json = r#"{
+        "cgroups": { "/a": { "cpu.max": "25000 100000" }, "/b": { "cpu.max": "25000 100000" } },
+        "tasks": { "a": { "taskgroup": "/a", "loop": -1, "run": 50000 },
+                   "b": { "taskgroup": "/b", "loop": -1, "run": 50000 } } }"#;
+    for release in Release::ALL {
+        let waited = |interleave| {
+            let report = finish(prepare_with(release, "1x1x1", 10 * SEC, json, |profile| {
+                profile.bw_interleave = interleave;
+            }));
+            let tasks = report.tasks.iter();
+            tasks
+                .map(|t| t.run_delay_ns - t.throttled_ns)
+                .collect::<Vec<_>>()
+        };
+        let aligned = waited(BwInterleave::Aligned);
+        assert!(
+            aligned.iter().sum::<u64>() > SEC,
+            "{release:?}: {aligned:?}"
+        );
+        // Both begin in the first period, before the second group's phase.
+        let even = waited(BwInterleave::Even);
+        assert!(
+            even.iter().all(|&ns| ns <= 50 * MS),
+            "{release:?}: {even:?}"
         );
     }
 }

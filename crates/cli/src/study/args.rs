@@ -76,6 +76,8 @@ pub(crate) struct RunStudyArgs {
 pub(crate) enum StudyFormat {
     /// For people
     Table,
+    /// A table a study: published, ours, verdict
+    Markdown,
     /// Everything (docs/studies.md)
     Json,
     /// A line for each published row

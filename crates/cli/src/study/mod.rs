@@ -1,12 +1,13 @@
 //! `fairwind study`: published experiments, done again.
 //!
-//! Model.       A study becomes a plan, the plan runs, the runs judged rows; these become tables, JSON or CSV. With
+//! Model.       A study becomes a plan, the plan runs, the runs judged rows; these become tables, Markdown, JSON or CSV. With
 //!              `--sensitivity` the same is done on machines of which one constant is halved or doubled.
 //! Not here.    The studies, and the rules by which rows are judged: see `lab`.
 
 mod args;
 mod csv;
 mod json;
+mod markdown;
 mod plan;
 mod sensitivity;
 mod show;
@@ -112,6 +113,7 @@ fn run(args: &RunStudyArgs) -> Result<ExitCode, Error> {
             let texts: Vec<String> = all.iter().map(table::render).collect();
             output::print(&texts.join("\n"))?;
         }
+        StudyFormat::Markdown => output::print(&markdown::render(&all))?,
         StudyFormat::Json => output::print_raw(json::render(&all)?.as_bytes())?,
         StudyFormat::Csv => output::print_raw(&csv::render(&all)?)?,
     }

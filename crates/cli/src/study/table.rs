@@ -65,7 +65,7 @@ pub(crate) fn render(done: &Done) -> String {
 }
 
 /// The verdict, and what of it is noise.
-fn verdict(row: &Judged) -> String {
+pub(crate) fn verdict(row: &Judged) -> String {
     let published = row.published.is_some_and(|published| published.noise);
     let noise = match (published, row.ours.is_some_and(|ours| ours.noise)) {
         (true, true) => " (both within noise)",

@@ -58,6 +58,27 @@ fn an_experiment_is_run_and_judged() {
     assert_eq!(kept.lines().count(), 3 * 2 * 2);
 }
 
+/// `--quick` gives every row of a study. Of the largest one, its smallest experiments.
+#[test]
+fn quick_runs_give_all_rows() {
+    let folder = Folder::new("studies_quick");
+    for (args, rows) in [
+        ("bandwidth-timers", 16),
+        ("empty-group-queues", 4),
+        ("group-fairness --only lat_ctx", 7),
+        ("cache-hot-cpus --only hackbench", 3),
+        ("open-questions --only SIS_CACHE", 14),
+    ] {
+        let args = format!("study run {args} --quick --format markdown");
+        let text = folder.run(&args).clean();
+        let lines = text.lines().filter(|line| line.starts_with("| "));
+        // The head and its rule are not of the rows.
+        assert_eq!(lines.count() - 2, rows, "{text}");
+        assert!(!text.contains("not measured"), "{text}");
+        assert!(text.contains(&format!("{rows} rows: ")), "{text}");
+    }
+}
+
 #[test]
 fn what_is_no_study_or_experiment_is_refused() {
     let folder = Folder::new("studies_errors");
