@@ -92,13 +92,27 @@ impl<E: Copy> EventQueue<E> {
         key
     }
 
-    /// Takes the next event with its time, if that is not later than `until`.
+    /// Time of the next event.
     #[inline]
-    pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
+    pub fn peek_time(&mut self) -> Option<u64> {
+        let (in_heap, in_slot) = self.firsts();
+        let first = in_heap.min(in_slot);
+        (first != u128::MAX).then(|| time(first))
+    }
+
+    /// Keys of the first event of the heap and of the slots.
+    #[inline(always)]
+    fn firsts(&mut self) -> (u128, u128) {
         if let Some(slot) = self.popped.take() {
             self.tree.clear(slot);
         }
-        let (in_heap, in_slot) = (self.heap.first(), self.tree.first());
+        (self.heap.first(), self.tree.first())
+    }
+
+    /// Takes the next event with its time, if that is not later than `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
+        let (in_heap, in_slot) = self.firsts();
         let first = in_heap.min(in_slot);
         let at = time(first);
         if at > until || first == u128::MAX {

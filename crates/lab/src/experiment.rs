@@ -71,7 +71,7 @@ impl Experiment {
             Ending::Stuck { since } => Some(since),
             _ => None,
         };
-        let measures = Measures::of(&simulation, &self.programs);
+        let measures = Measures::of(&simulation, &self.programs, &self.workload.guests);
         Ok(Some(Run {
             measures,
             stuck_since,

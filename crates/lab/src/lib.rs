@@ -23,7 +23,8 @@ pub use experiment::{Experiment, Run};
 pub use matrix::{Progress, RunError, run_all};
 pub use measures::Measures;
 pub use metric::{
-    Better, COUNTERS, METRICS, Metric, MetricError, MetricInfo, find_metric, program_metrics,
+    Better, COUNTERS, GUEST_METRICS, METRICS, Metric, MetricError, MetricInfo, find_metric,
+    program_metrics,
 };
 pub use sample::{CONFIDENCE, Comparison, Difference, Sample, Verdict, compare};
 pub use store::{Key, Store, StoreError};

@@ -6,7 +6,10 @@
 //! Units.       Those of [`METRICS`](crate::METRICS).
 
 use crate::metric::program_metrics;
-use fairwind_sim::{LatencyReport, MergedReport, Report, SearchReport, Simulation};
+use fairwind_sim::{
+    GuestReport, LatencyReport, MergedReport, Report, SearchReport, Simulation, VcpuReport,
+};
+use fairwind_workload::GuestSpec;
 use fairwind_workload::programs::Program;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +23,7 @@ pub struct Measures {
 
 impl Measures {
     /// Those of a run of these programs, or of none, that is over; call [`Simulation::finish`] first.
-    pub fn of(simulation: &Simulation, programs: &[Program]) -> Measures {
+    pub fn of(simulation: &Simulation, programs: &[Program], guests: &[GuestSpec]) -> Measures {
         let report = simulation.report(false);
         let seconds = report.duration_ns as f64 / 1e9;
         let mut measures = Measures::default();
@@ -30,6 +33,7 @@ impl Measures {
                 measures.put(&metric.name, "", value);
             }
         }
+        measures.guests(&report, simulation, guests);
         for spec in simulation.spec_reports() {
             measures.tasks(&format!(":{}", spec.name), &spec, seconds);
         }
@@ -110,6 +114,49 @@ impl Measures {
         ] {
             put(name, count as f64);
         }
+    }
+
+    fn guests(&mut self, report: &Report, simulation: &Simulation, specs: &[GuestSpec]) {
+        if report.guests.is_empty() {
+            return;
+        }
+        // Each program's metric: its sum over guests, and how many.
+        let mut inside: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        for ((_, guest), spec) in simulation.guests().zip(specs) {
+            let programs = spec.programs();
+            for (metric, computed_by) in program_metrics(&programs) {
+                if let Some(value) = computed_by.result(guest.measures()).value {
+                    let (sum, count) = inside.entry(metric.name).or_default();
+                    *sum += value;
+                    *count += 1.0;
+                }
+            }
+        }
+        for (name, (sum, count)) in inside {
+            self.put(&format!("guests.{name}"), "", sum / count);
+        }
+        let ended = simulation.guests().map(|(_, guest)| guest.ended_ns());
+        if let Some(ended) = ended
+            .reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)))
+            .flatten()
+        {
+            self.put("guest.elapsed", "", ended as f64 / 1e9);
+        }
+        let vcpus = || report.guests.iter().flat_map(|guest| &guest.vcpus);
+        let time = |of: fn(&VcpuReport) -> u64| vcpus().map(of).sum::<u64>() as f64;
+        let machine = report.duration_ns as f64 * report.cpus.len() as f64;
+        let whole = report.duration_ns as f64 * vcpus().count() as f64;
+        if machine > 0.0 {
+            self.put("guest.run", "", time(|v| v.run_ns) * 100.0 / machine);
+            self.put("guest.exit", "", time(|v| v.exit_ns) * 100.0 / machine);
+            self.put("guest.steal", "", time(|v| v.steal_ns) * 100.0 / whole);
+        }
+        let sum = |of: fn(&GuestReport) -> u64| report.guests.iter().map(of).sum::<u64>() as f64;
+        self.put("guest.spin", "", sum(|g| g.spin_ns) / 1e6);
+        self.put("yield.attempts", "", sum(|g| g.yields.attempts));
+        self.put("yield.failed", "", sum(|g| g.yields.failed_running));
+        self.put("yield.succeeded", "", sum(|g| g.yields.yielded));
+        self.put("yield.locked", "", sum(|g| g.yields.locked));
     }
 
     fn tasks(&mut self, of: &str, tasks: &MergedReport, seconds: f64) {

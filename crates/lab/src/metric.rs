@@ -2,8 +2,10 @@
 //!
 //! Model.       Every run has those of [`METRICS`]; `p99` is of the whole run, `p99:web` of the task `web`, `p99:/web` of the
 //!              group `/web`. A program has its own besides: `netperf.trans_rate` is what netperf calls Trans. Rate, and
-//!              `netperf#2.trans_rate` that of the second netperf of a workload.
+//!              `netperf#2.trans_rate` that of the second netperf of a workload. `guests.netperf.trans_rate` is the mean over
+//!              the guests that run one.
 
+use fairwind_workload::GuestSpec;
 use fairwind_workload::programs::{self, Program};
 use std::fmt;
 
@@ -223,6 +225,64 @@ pub const COUNTERS: &[MetricInfo] = &[
     ),
 ];
 
+/// What is measured of guests, where there are some.
+pub const GUEST_METRICS: &[MetricInfo] = &[
+    metric(
+        "guest.elapsed",
+        "s",
+        Better::Lower,
+        "until the last task that guests' runs wait for has ended",
+    ),
+    metric(
+        "guest.run",
+        "%",
+        Better::Neither,
+        "time vCPUs were in guest mode, of that of all the host's CPUs",
+    ),
+    metric(
+        "guest.exit",
+        "%",
+        Better::Lower,
+        "time vCPUs' threads were in the host's kernel, of that of all the host's CPUs",
+    ),
+    metric(
+        "guest.steal",
+        "%",
+        Better::Lower,
+        "time vCPUs waited for a CPU, of their time",
+    ),
+    metric(
+        "guest.spin",
+        "ms",
+        Better::Lower,
+        "time guests spun for spinlocks, added up",
+    ),
+    metric(
+        "yield.attempts",
+        "",
+        Better::Neither,
+        "directed yields tried",
+    ),
+    metric(
+        "yield.failed",
+        "",
+        Better::Neither,
+        "of these, given up: the target ran or slept",
+    ),
+    metric(
+        "yield.succeeded",
+        "",
+        Better::Neither,
+        "of these, successful",
+    ),
+    metric(
+        "yield.locked",
+        "",
+        Better::Neither,
+        "of these, with both queues locked",
+    ),
+];
+
 /// What to compare: a metric, of the whole run or of a part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Metric {
@@ -258,7 +318,7 @@ impl Metric {
     /// If there is none of that name.
     pub fn parse(name: &str) -> Result<Metric, MetricError> {
         let stem = name.split_once(':').map_or(name, |(stem, _)| stem);
-        let known = METRICS.iter().chain(COUNTERS);
+        let known = METRICS.iter().chain(COUNTERS).chain(GUEST_METRICS);
         let info = { known }.find(|info| info.name == stem);
         let info = info.ok_or_else(|| MetricError {
             stem: stem.to_string(),
@@ -298,14 +358,21 @@ pub fn program_metrics(programs: &[Program]) -> Vec<(Metric, &programs::Metric)>
     metrics
 }
 
-/// The metric of that name: one that every run has, or one of these programs.
-pub fn find_metric(name: &str, programs: &[Program]) -> Option<Metric> {
-    let own = program_metrics(programs)
-        .into_iter()
-        .map(|(metric, _)| metric);
-    { own }
-        .find(|metric| metric.name == name)
-        .or_else(|| Metric::parse(name).ok())
+/// The metric of that name: one that every run has, one of these programs, or of those in these guests, `guests.` and the
+/// name it has there.
+pub fn find_metric(name: &str, programs: &[Program], guests: &[GuestSpec]) -> Option<Metric> {
+    let own = |name: &str, programs: &[Program]| {
+        let mut metrics = program_metrics(programs).into_iter();
+        metrics.find_map(|(metric, _)| (metric.name == name).then_some(metric))
+    };
+    if let Some(inside) = name.strip_prefix("guests.") {
+        let found = { guests.iter() }.find_map(|guest| own(inside, &guest.programs()));
+        return found.map(|metric| Metric {
+            name: name.to_string(),
+            ..metric
+        });
+    }
+    own(name, programs).or_else(|| Metric::parse(name).ok())
 }
 
 /// A name as one word: `Trans. Rate` is `trans_rate`.

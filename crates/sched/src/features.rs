@@ -1,8 +1,8 @@
 //! Scheduler features: switches with the kernel's `sched_features` names, and changes that were published for it.
 //!
-//! Model.  The table has two parts: what the release's own kernel has, and what it has not. A change of the second part
-//!         is off by default, so that the default is always the stock kernel; FAIR_GROUP_SCHED, which a kernel is
-//!         built with, is the one exception. Adding one takes a line; the code asks `features.has(Feature::NAME)`.
+//! Model.  The table has two parts: the switches of the release's own debugfs, and others. What of these the stock kernel
+//!         has is on by default (FAIR_GROUP_SCHED, which a kernel is built with, and what KVM and yield_to came to do), all
+//!         else off, so that the default is always the stock kernel. Adding one takes a line; the code asks `features.has(Feature::NAME)`.
 //! Source. kernel/sched/features.h @ 6.1.192, 6.12.117.
 
 use crate::profile::Release;
@@ -63,6 +63,17 @@ impl FeatureInfo {
     }
 }
 
+/// Those that only act where there are virtual machines.
+pub const GUEST_FEATURES: &[Feature] = &[
+    Feature::PLE,
+    Feature::YIELD_TO_READY,
+    Feature::YIELD_TO_NR_RUNNING,
+    Feature::YIELD_TO_LOCKLESS_CHECK,
+    Feature::YIELD_TO_SKIP_YIELDING,
+    Feature::YIELD_TO_SKIP_HOST_MODE,
+    Feature::TICKET_SPINLOCKS,
+];
+
 const ON: Option<bool> = Some(true);
 const OFF: Option<bool> = Some(false);
 
@@ -105,6 +116,13 @@ features! {
         BASE_SLICE, ON, None, "a slice is never below the minimum granularity";
     }
     Change {
+        PLE, ON, ON, "vCPUs that spin for their whole window exit (kvm's ple_gap); off: they spin on";
+        YIELD_TO_READY, ON, ON, "a spinning vCPU looks whether another waits for a CPU, in its kernel, before it yields to it";
+        YIELD_TO_NR_RUNNING, ON, ON, "a directed yield gives up early where both queues hold one task only";
+        YIELD_TO_LOCKLESS_CHECK, OFF, OFF, "a directed yield looks whether its target waits before it locks the queues";
+        YIELD_TO_SKIP_YIELDING, OFF, OFF, "a spinning vCPU passes over those whose queue another directed yield has locked";
+        YIELD_TO_SKIP_HOST_MODE, OFF, OFF, "a spinning vCPU passes over those whose CPU is not in guest mode";
+        TICKET_SPINLOCKS, OFF, OFF, "directed yields find ticket locks on the run queues, not queued ones (before 4.2)";
         FAIR_GROUP_SCHED, ON, ON, "groups compete with each other (CONFIG_FAIR_GROUP_SCHED); off: all tasks as in the root";
         FLAT_GROUPS, OFF, OFF, "two levels for the scheduler, however deep the group tree: depth goes into the weights";
         LB_COLD_FIRST, OFF, OFF, "when balancing may move cache-hot tasks, cold ones go first";

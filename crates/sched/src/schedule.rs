@@ -3,6 +3,7 @@
 //! Source. kernel/sched/core.c `__schedule`, `pick_next_task`, `sched_tick`; syscalls.c `do_sched_yield`, `yield_to`
 //!         @ 6.1, 6.12.
 
+use crate::features::Feature;
 use crate::flags::DEQUEUE_SPECIAL;
 use crate::sched::Sched;
 use crate::task::{Class, TaskState};
@@ -234,7 +235,10 @@ impl Sched {
         self.set_time(now);
         let curr = self.rqs[cpu].curr;
         let target_cpu = self.tasks[target].cpu;
-        if self.rqs[cpu].nr_running == 1 && self.rqs[target_cpu].nr_running == 1 {
+        if self.profile.features.has(Feature::YIELD_TO_NR_RUNNING)
+            && self.rqs[cpu].nr_running == 1
+            && self.rqs[target_cpu].nr_running == 1
+        {
             return None;
         }
         let (class, target_class) = (self.tasks[curr].class, self.tasks[target].class);

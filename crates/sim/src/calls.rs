@@ -52,7 +52,7 @@ impl Simulation {
         if let Some(stream) = stream {
             let last = std::mem::replace(&mut self.stream_cpus[stream as usize], cpu);
             if last != cpu && last.is_some() {
-                let distance = self.machine.distance(last, cpu);
+                let distance = self.distance(last, cpu);
                 let lines = u64::from(bytes) / self.machine.caches.line_bytes.max(1);
                 let overlap = u64::from(costs.refill.typical_overlap.max(1));
                 mean += shared_lines(call) * costs.lock_handover_ns.get(distance)

@@ -12,6 +12,14 @@ pub(crate) enum Segment {
     Kernel,
     /// The running task's own stall and work, at a speed in 1/1024.
     User { speed: u64 },
+    /// The running vCPU's thread is in guest mode.
+    Guest,
+    /// The running vCPU's thread looks for an event.
+    Poll,
+    /// The running vCPU's thread waits for a run queue's lock.
+    LockWait,
+    /// The running task waits for a spinlock.
+    Spin,
 }
 
 /// Work for a CPU's stopper.

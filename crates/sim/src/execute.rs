@@ -3,7 +3,9 @@
 use crate::cpu::Segment;
 use crate::event::{Event, segment_slot};
 use crate::simulation::Simulation;
+use crate::spinlock::NO_LOCK;
 use crate::task_run::Activity;
+use crate::virt::{NO_VCPU, Notice};
 use fairwind_sched::{CpuId, TaskId};
 use fairwind_workload::RUNTIME_CHUNK_NS;
 
@@ -19,6 +21,14 @@ impl Simulation {
         c.generation = c.generation.wrapping_add(1);
         match segment {
             Segment::None => {}
+            Segment::Guest => self.vcpu_left(self.sched.rqs[cpu].curr),
+            Segment::Poll | Segment::LockWait | Segment::Spin => {
+                let curr = self.sched.rqs[cpu].curr;
+                self.group_usage[self.sched.tasks[curr].group.idx()].system_ns += elapsed;
+                if segment == Segment::Spin {
+                    self.spun(cpu, curr, elapsed);
+                }
+            }
             Segment::Kernel => {
                 let curr = self.sched.rqs[cpu].curr;
                 let run = &mut self.tasks[curr.idx()];
@@ -53,7 +63,7 @@ impl Simulation {
             let debt = std::mem::take(&mut self.cpus[cpu.idx()].debt);
             let run = &mut self.tasks[curr.idx()];
             run.kernel_left += debt;
-            let need_resched = self.sched.rqs[cpu].need_resched;
+            let need_resched = self.sched.rqs[cpu].need_resched && run.preempt_count == 0;
             if !need_resched {
                 // The next call begins when the task is back in user space and may stay there.
                 run.kernel_left += std::mem::take(&mut run.call_left);
@@ -63,13 +73,25 @@ impl Simulation {
                 self.plan(cpu, Segment::Kernel, left);
                 return;
             }
+            let vcpu = run.vcpu;
             if need_resched {
+                self.poll_gives_way(cpu, vcpu);
                 self.switch(cpu);
                 continue;
             }
             if curr == self.sched.rqs[cpu].stop {
                 self.stopper_step(cpu);
                 continue;
+            }
+            if vcpu != NO_VCPU {
+                if self.vcpu_step(cpu, vcpu) {
+                    return;
+                }
+                continue;
+            }
+            if run.spins_on != NO_LOCK {
+                self.spin(cpu, curr);
+                return;
             }
             if self.plan_user(cpu, curr) {
                 return;
@@ -100,12 +122,17 @@ impl Simulation {
         true
     }
 
-    fn plan(&mut self, cpu: CpuId, segment: Segment, length: u64) {
+    /// Plans a stretch that something else will end.
+    pub(crate) fn plan_open(&mut self, cpu: CpuId, segment: Segment) {
         let c = &mut self.cpus[cpu.idx()];
         c.segment = segment;
         c.segment_start = self.now;
         c.generation = c.generation.wrapping_add(1);
-        let generation = c.generation;
+    }
+
+    pub(crate) fn plan(&mut self, cpu: CpuId, segment: Segment, length: u64) {
+        self.plan_open(cpu, segment);
+        let generation = self.cpus[cpu.idx()].generation;
         self.queue.set(
             segment_slot(cpu),
             self.now.saturating_add(length),
@@ -114,7 +141,10 @@ impl Simulation {
     }
 
     /// Work per ns in 1/1024 ns: the CPU's size, its core's clock, and its share of the core.
-    fn speed(&self, cpu: CpuId) -> u64 {
+    pub(crate) fn speed(&self, cpu: CpuId) -> u64 {
+        if let Some(platform) = &self.platform {
+            return platform.cpus[cpu.idx()].speed;
+        }
         let place = &self.machine.topology.cpus[cpu.idx()];
         let mut speed = u64::from(place.capacity);
         let costs = &self.machine.costs;
@@ -150,6 +180,10 @@ impl Simulation {
         }
         for idx in 0..self.core_cpus[place.core as usize].len() {
             let sibling = self.core_cpus[place.core as usize][idx];
+            if self.cpus[sibling.idx()].segment == Segment::Guest {
+                let vcpu = self.tasks[self.sched.rqs[sibling].curr.idx()].vcpu;
+                self.hypervisor.notices.push_back(Notice::Speed(vcpu));
+            }
             if sibling != cpu && matches!(self.cpus[sibling.idx()].segment, Segment::User { .. }) {
                 self.charge(sibling);
                 let curr = self.sched.rqs[sibling].curr;

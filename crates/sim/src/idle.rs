@@ -1,12 +1,14 @@
 //! Idle CPUs: choosing an idle state, stopping the tick, waking up.
 
 use crate::simulation::Simulation;
+use crate::virt::Request;
 use fairwind_sched::CpuId;
 
 impl Simulation {
     /// The CPU has nothing to run. A CPU that is idle already looks again whether it may stop its tick.
     pub(crate) fn enter_idle(&mut self, cpu: CpuId) {
         self.cpus[cpu.idx()].debt = 0;
+        self.request(Request::Halt(cpu));
         if self.cpus[cpu.idx()].idle_since.is_some() {
             return;
         }

@@ -12,6 +12,12 @@ impl Simulation {
         self.cpus[cpu.idx()].debt += cost;
     }
 
+    /// The host's timer interrupts a vCPU in guest mode.
+    pub(crate) fn interrupt_vcpu(&mut self, cpu: CpuId) {
+        self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
+        self.leave_irq(cpu);
+    }
+
     fn leave_irq(&mut self, cpu: CpuId) {
         self.carry_out_effects(cpu);
         if std::mem::take(&mut self.cpus[cpu.idx()].softirq) {
@@ -23,25 +29,30 @@ impl Simulation {
         self.resume(cpu);
     }
 
+    /// Was the tick stopped when the CPU went idle, or offline?
+    pub(crate) fn tick_is_stopped(&self, cpu: CpuId) -> bool {
+        let c = &self.cpus[cpu.idx()];
+        let stopped = c.idle_since.is_some() && c.predicted_idle() >= self.sched.tick_nsec();
+        stopped || !self.sched.active.test(cpu)
+    }
+
     pub(crate) fn tick(&mut self, cpu: CpuId) {
-        let predicted = self.cpus[cpu.idx()].predicted_idle();
-        let tick = self.sched.tick_nsec();
-        let idle = self.cpus[cpu.idx()].idle_since.is_some();
-        if !self.sched.active.test(cpu) || (idle && predicted >= tick) {
-            // The tick was stopped when the CPU went idle.
+        if self.tick_is_stopped(cpu) {
             self.cpus[cpu.idx()].tick_queued = false;
             return;
         }
+        let tick = self.sched.tick_nsec();
         let kernel = &self.machine.costs.kernel;
-        let cost = kernel.interrupt_ns + kernel.tick_ns;
+        let cost = kernel.interrupt_ns + kernel.tick_ns + self.rq_lock_wait(cpu);
         self.enter_irq(cpu, cost);
         self.totals.ticks += 1;
         if let Some(tracer) = &mut self.tracer {
             tracer.tick(self.now, cpu, &self.sched);
         }
         self.sched.sched_tick(cpu, self.now);
-        self.queue
-            .set(tick_slot(cpu), self.now + tick, Event::Tick { cpu });
+        // Ticks are at multiples of the tick, even if this one is late, as a guest's can be.
+        let next = (self.now / tick + 1) * tick;
+        self.queue.set(tick_slot(cpu), next, Event::Tick { cpu });
         if let Some(since) = self.cpus[cpu.idx()].idle_since {
             // It is idle for longer than it thought: the next tick will not come.
             self.cpus[cpu.idx()].learn_idle(self.now - since);
@@ -56,6 +67,9 @@ impl Simulation {
     pub(crate) fn send_ipi(&mut self, from: CpuId, to: CpuId) {
         if std::mem::replace(&mut self.cpus[to.idx()].ipi_pending, true) {
             return;
+        }
+        if self.platform.is_some() {
+            return self.send_virtual_ipi(from, to);
         }
         let distance = self.machine.distance(from, to);
         if self.cpus[to.idx()].idle_since.is_some() && self.sched.rqs[to].polling {
@@ -88,7 +102,7 @@ impl Simulation {
     }
 
     /// A CPU that takes interrupts: this one, or another if it has gone offline.
-    fn online(&self, cpu: CpuId) -> CpuId {
+    pub(crate) fn online(&self, cpu: CpuId) -> CpuId {
         if self.sched.active.test(cpu) {
             cpu
         } else {
@@ -143,7 +157,7 @@ impl Simulation {
     }
 
     /// The CPU a group's timers are on: where they were last armed.
-    fn timer_cpu(&self, group: GroupId) -> CpuId {
+    pub(crate) fn timer_cpu(&self, group: GroupId) -> CpuId {
         self.online(self.group_timer_cpus[group.idx()])
     }
 

@@ -31,10 +31,12 @@ mod report;
 mod setup;
 mod simulation;
 mod spec_report;
+mod spinlock;
 mod stopper;
 mod switch;
 mod task_run;
 mod tracing;
+mod virt;
 mod waking;
 mod warmth;
 
@@ -48,3 +50,4 @@ pub use report::{
 pub use setup::SetupError;
 pub use simulation::{Config, Outcome, Simulation};
 pub use spec_report::MergedReport;
+pub use virt::{GuestReport, VcpuReport, YieldReport};

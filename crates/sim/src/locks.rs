@@ -3,7 +3,6 @@
 //! Model. A lock's line is where it was last taken. Taking it elsewhere costs its transfer by distance; taking it while
 //!        another CPU holds it waits for that.
 
-use fairwind_machine::Machine;
 use fairwind_sched::{CpuId, Nanos};
 
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +31,15 @@ impl Locks {
         }
     }
 
-    /// `by` takes `rq`'s lock at `now` for `hold` ns: how long until it has it.
+    /// Who took a lock last.
+    pub(crate) fn last(&self, rq: CpuId) -> CpuId {
+        self.locks[rq.idx()].last
+    }
+
+    /// `by` takes `rq`'s lock at `now` for `hold` ns, after its line came over in `transfer` ns: how long until it has it.
     pub(crate) fn acquire(
         &mut self,
-        machine: &Machine,
+        transfer: Nanos,
         rq: CpuId,
         by: CpuId,
         now: Nanos,
@@ -43,10 +47,6 @@ impl Locks {
     ) -> Nanos {
         let lock = &mut self.locks[rq.idx()];
         let wait = lock.free_at.saturating_sub(now);
-        let transfer = machine
-            .costs
-            .lock_handover_ns
-            .get(machine.distance(lock.last, by));
         lock.last = by;
         lock.free_at = now + wait + transfer + hold;
         self.contended_ns += wait;

@@ -103,12 +103,14 @@ impl Simulation {
                     // Woken before it was off its CPU: it never waited.
                     self.tasks[task.idx()].woken_at = None;
                 }
+                self.vcpu_woken(task);
                 self.begin_wait(task);
                 self.note_pressure(task);
             }
             Effect::WakeupNew { task } => {
                 self.totals.wakeups += 1;
                 self.tasks[task.idx()].woken_at = Some(self.now);
+                self.vcpu_woken(task);
                 self.begin_wait(task);
                 self.note_pressure(task);
             }

@@ -53,6 +53,8 @@ impl Simulation {
             }
             Step::Block => self.block(cpu, TaskState::Interruptible, None),
             Step::Io { ns } => self.block(cpu, TaskState::Uninterruptible, Some(self.now + ns)),
+            Step::SpinLock(lock) => self.spin_lock(cpu, curr, lock),
+            Step::SpinUnlock(lock) => self.spin_unlock(cpu, curr, lock),
             Step::Yield => {
                 self.cpus[cpu.idx()].debt += self.machine.costs.kernel.syscall_ns;
                 self.sched.sched_yield(cpu, self.now);

@@ -7,6 +7,7 @@ use crate::measure::GroupUsage;
 use crate::psi::PressureReport;
 use crate::simulation::Simulation;
 use crate::task_run::TaskRun;
+use crate::virt::GuestReport;
 use fairwind_sched::group::RUNTIME_INF;
 use fairwind_sched::{CpuId, GroupId, Nanos, Policy, TaskId};
 use hdrhistogram::Histogram;
@@ -195,6 +196,8 @@ pub struct Report {
     pub cpus: Vec<CpuReport>,
     /// Wakeup placement.
     pub search: SearchReport,
+    /// Virtual machines.
+    pub guests: Vec<GuestReport>,
     /// The run as a whole.
     pub totals: RunTotals,
 }
@@ -249,6 +252,7 @@ impl Simulation {
                 .map(|cpu| self.cpu_report(cpu))
                 .collect(),
             search: self.search_report(),
+            guests: self.guest_reports(interrupted),
             totals: self.totals(),
         }
     }

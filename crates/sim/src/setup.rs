@@ -6,8 +6,10 @@ use crate::locks::Locks;
 use crate::measure::{GroupUsage, Totals};
 use crate::power::PowerMeter;
 use crate::simulation::{Config, Simulation};
+use crate::spinlock::Spinlock;
 use crate::task_run::TaskRun;
 use crate::tracing::Tracer;
+use crate::virt::Hypervisor;
 use crate::warmth::Warmth;
 use fairwind_engine::EventQueue;
 use fairwind_sched::entity::SCHED_PRIO_TO_WEIGHT;
@@ -30,6 +32,15 @@ impl fmt::Display for SetupError {
 }
 
 impl std::error::Error for SetupError {}
+
+impl SetupError {
+    /// The same, of a part of what was asked for.
+    pub(crate) fn within(self, part: &str) -> SetupError {
+        SetupError {
+            what: format!("{part}: {}", self.what),
+        }
+    }
+}
 
 /// Refuses groups on CPUs the machine does not have.
 fn check_groups(workload: &Workload, nr_cpus: usize) -> Result<(), SetupError> {
@@ -169,6 +180,7 @@ impl Simulation {
             smt_slows,
             kernel_preemptible,
             locks: Locks::new(nr_cpus),
+            spinlocks: vec![Spinlock::default(); workload.objects.spinlocks.len()],
             warmth: Warmth::new(&machine),
             stream_cpus: vec![CpuId::NONE; workload.objects.streams.len()],
             power: PowerMeter::new(&machine, nr_packages, nr_cores),
@@ -178,6 +190,8 @@ impl Simulation {
             violation: None,
             trace_error: None,
             warnings,
+            hypervisor: Hypervisor::default(),
+            platform: None,
             queue: EventQueue::with_slots(nr_cpus * SLOTS_PER_CPU),
             program_effects: Effects::default(),
             sched_effects: Vec::new(),
@@ -201,6 +215,7 @@ impl Simulation {
             simulation.sched.nohz_balance_enter_idle(cpu);
         }
         simulation.sched.found_idle();
+        simulation.make_guests()?;
         simulation.carry_out_effects(CpuId(0));
         let starts: Vec<(usize, u64)> = simulation.runtime.start().collect();
         for (task, time) in starts {
@@ -294,6 +309,7 @@ impl Simulation {
         self.tasks.push(TaskRun::new(program));
         self.tasks[task.idx()].mm = self.runtime.address_space(program as usize);
         self.task_ids[program as usize] = task;
+        self.vcpu_created(task, program as usize);
         if let Some(tracer) = &mut self.tracer {
             let name = self.runtime.name(program as usize);
             tracer.task(self.now, cpu, &self.sched, task, parent, &name);

@@ -7,8 +7,10 @@ use crate::measure::{GroupUsage, Totals};
 use crate::monitor::{Monitor, Violation};
 use crate::power::PowerMeter;
 use crate::psi::Pressure;
+use crate::spinlock::Spinlock;
 use crate::task_run::TaskRun;
 use crate::tracing::Tracer;
+use crate::virt::{Hypervisor, Platform};
 use crate::warmth::Warmth;
 use fairwind_engine::EventQueue;
 use fairwind_machine::Machine;
@@ -72,6 +74,8 @@ pub struct Simulation {
     pub(crate) smt_slows: bool,
     pub(crate) kernel_preemptible: bool,
     pub(crate) locks: Locks,
+    /// Those that tasks take.
+    pub(crate) spinlocks: Vec<Spinlock>,
     pub(crate) warmth: Warmth,
     /// Where each stream was last used, `[nr_streams]`.
     pub(crate) stream_cpus: Vec<CpuId>,
@@ -82,6 +86,10 @@ pub struct Simulation {
     pub(crate) violation: Option<Violation>,
     pub(crate) trace_error: Option<io::Error>,
     pub(crate) warnings: Vec<String>,
+    /// Guests of this machine.
+    pub(crate) hypervisor: Hypervisor,
+    /// What this machine runs on, if it is a guest.
+    pub(crate) platform: Option<Box<Platform>>,
     pub(crate) now: Nanos,
     pub(crate) end: Option<Nanos>,
     pub(crate) seed: u64,
@@ -136,17 +144,21 @@ impl Simulation {
     /// Runs until `until`, or to the end.
     pub fn run_until(&mut self, until: Nanos) -> Outcome {
         let until = self.end.map_or(until, |end| end.min(until));
-        while !self.is_over() {
-            let Some((time, event)) = self.queue.pop_until(until) else {
-                break;
-            };
-            self.now = time;
-            self.handle(event);
-            if let Some(tracer) = &mut self.tracer {
-                self.trace_error = tracer.take_error();
+        if self.hypervisor.guests.is_empty() {
+            while !self.is_over() && self.own_event(until) {
+                self.look();
             }
-            if !self.monitors.is_empty() {
-                self.watch();
+        } else {
+            while !self.is_over()
+                && let Some((time, guest)) = self.next_event().filter(|&(time, _)| time <= until)
+            {
+                self.now = time;
+                match guest {
+                    None => _ = self.own_event(time),
+                    Some(guest) => _ = self.hypervisor.guests[guest].sim.own_event(time),
+                }
+                self.settle();
+                self.look();
             }
         }
         if self.is_over() {
@@ -157,6 +169,26 @@ impl Simulation {
             Outcome::Finished
         } else {
             Outcome::TimeReached
+        }
+    }
+
+    /// Handles the next event of this machine; false: there is none up to `until`.
+    pub(crate) fn own_event(&mut self, until: Nanos) -> bool {
+        let Some((time, event)) = self.queue.pop_until(until) else {
+            return false;
+        };
+        self.now = time;
+        self.handle(event);
+        true
+    }
+
+    /// Looks after an event for what ends the run.
+    fn look(&mut self) {
+        if let Some(tracer) = &mut self.tracer {
+            self.trace_error = tracer.take_error();
+        }
+        if !self.monitors.is_empty() {
+            self.watch();
         }
     }
 
@@ -176,23 +208,35 @@ impl Simulation {
     pub fn workload_ends(&self) -> bool {
         use fairwind_workload::Loops;
         let awaited = |task: &&fairwind_workload::TaskSpec| !task.background;
-        self.workload.tasks.iter().filter(awaited).all(|task| {
+        let own = self.workload.tasks.iter().filter(awaited).all(|task| {
             task.loops != Loops::Forever
                 && task
                     .phases
                     .iter()
                     .all(|phase| phase.loops != Loops::Forever)
-        })
+        });
+        own && { self.hypervisor.guests.iter() }
+            .all(|guest| guest.sim.end.is_some() || guest.sim.workload_ends())
     }
 
     fn is_over(&self) -> bool {
         self.violation.is_some()
-            || (self.runtime.is_over() && self.end.is_none())
             || self.trace_error.is_some()
+            || (self.runtime.is_over() && self.end.is_none() && { self.hypervisor.guests.iter() }
+                .all(|guest| guest.is_over(self.now)))
     }
 
-    fn handle(&mut self, event: Event) {
+    /// Handles an event, or keeps it if it is for a vCPU that does not run.
+    pub(crate) fn handle(&mut self, event: Event) {
         self.totals.events += 1;
+        if self.platform.is_some() && self.defer(event) {
+            return;
+        }
+        self.take(event);
+    }
+
+    /// Handles an event.
+    pub(crate) fn take(&mut self, event: Event) {
         match event {
             Event::Segment { cpu, generation } => {
                 if self.cpus[cpu.idx()].generation == generation {
@@ -229,6 +273,10 @@ impl Simulation {
     /// # Errors
     /// If the trace could not be written.
     pub fn finish(&mut self) -> io::Result<()> {
+        for guest in &mut self.hypervisor.guests {
+            guest.sim.now = self.now;
+            guest.sim.finish()?;
+        }
         for cpu in self.sched.rqs.ids() {
             self.account(cpu);
         }
@@ -236,6 +284,7 @@ impl Simulation {
         if let Some(error) = self.trace_error.take() {
             return Err(error);
         }
+        self.trace_guests();
         self.tracer.take().map_or(Ok(()), Tracer::finish)
     }
 }

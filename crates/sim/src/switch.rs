@@ -3,6 +3,7 @@
 use crate::cpu::Segment;
 use crate::event::{Event, tick_slot};
 use crate::simulation::Simulation;
+use crate::virt::NO_VCPU;
 use fairwind_sched::{CpuId, Switch, TaskId, TaskState};
 
 impl Simulation {
@@ -47,9 +48,12 @@ impl Simulation {
         let elapsed = self.now - c.since;
         c.since = self.now;
         // The scheduler has switched already when this is called from a switch: the CPU remembers itself.
+        let stolen = { self.platform.as_mut() }.map(|platform| &mut platform.cpus[cpu.idx()]);
         if c.idle_since.is_some() {
             c.idle_ns += elapsed;
             c.idle_state_ns[c.idle_state] += elapsed;
+        } else if let Some(cpu) = stolen.filter(|cpu| !cpu.runs) {
+            cpu.stolen_ns += elapsed;
         } else {
             c.busy_ns += elapsed;
             let ran = c.running;
@@ -66,6 +70,11 @@ impl Simulation {
         }
         let run = &mut self.tasks[prev.idx()];
         run.last_cpu = cpu;
+        if run.vcpu != NO_VCPU {
+            let (vcpu, runnable) = (run.vcpu, switch.prev_state == TaskState::Running);
+            self.vcpu_scheduled_out(vcpu, runnable);
+        }
+        let run = &mut self.tasks[prev.idx()];
         if run.working_set > 0 {
             run.footprint_then = self.warmth.mark(&self.machine, cpu);
         }
@@ -81,6 +90,10 @@ impl Simulation {
             return;
         }
         self.end_wait(next);
+        let vcpu = self.tasks[next.idx()].vcpu;
+        if vcpu != NO_VCPU {
+            self.vcpu_scheduled_in(cpu, vcpu);
+        }
         let run = &mut self.tasks[next.idx()];
         if let Some(woken_at) = run.woken_at.take() {
             run.record_latency(self.now + delay - woken_at);

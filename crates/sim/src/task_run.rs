@@ -1,5 +1,7 @@
 //! A task in execution: what is left of its present step, and what was measured of it.
 
+use crate::spinlock::NO_LOCK;
+use crate::virt::NO_VCPU;
 use fairwind_sched::{CpuId, Nanos, TaskId};
 use hdrhistogram::Histogram;
 
@@ -17,9 +19,21 @@ pub(crate) enum Activity {
 pub(crate) struct TaskRun {
     /// Its number in the workload; `u32::MAX` for idle tasks and stoppers.
     pub(crate) program: u32,
+    /// The vCPU whose thread it is; [`NO_VCPU`]: none.
+    pub(crate) vcpu: u32,
     /// Its address space.
     pub(crate) mm: u32,
     pub(crate) activity: Activity,
+    /// Spinlocks held or waited for, and other reasons not to be preempted.
+    pub(crate) preempt_count: u32,
+    /// The spinlock it waits for; [`NO_LOCK`]: none.
+    pub(crate) spins_on: u32,
+    /// It waits for that lock halted, or is about to.
+    pub(crate) pv_waits: bool,
+    /// How long it has waited for that lock.
+    pub(crate) spun_ns: Nanos,
+    /// How long it has waited for spinlocks in all.
+    pub(crate) spin_ns: Nanos,
     /// Kernel time of a system call that it is about to make.
     pub(crate) call_left: Nanos,
     /// Kernel time still to spend; not preemptible unless the kernel is.
@@ -53,7 +67,13 @@ impl TaskRun {
     pub(crate) fn new(program: u32) -> Self {
         TaskRun {
             program,
+            vcpu: NO_VCPU,
             mm: 0,
+            preempt_count: 0,
+            spins_on: NO_LOCK,
+            pv_waits: false,
+            spun_ns: 0,
+            spin_ns: 0,
             call_left: 0,
             activity: Activity::Work,
             kernel_left: 0,

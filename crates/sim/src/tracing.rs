@@ -2,8 +2,8 @@
 
 use fairwind_sched::{CpuId, Effect, GroupId, Nanos, Sched, Switch, TaskId, TaskState};
 use fairwind_trace::{
-    CounterInfo, CounterScope, CounterUnit, Event, EventKind, GroupInfo, SWAPPER, TaskInfo,
-    TaskState as TraceState, TraceSink,
+    CounterInfo, CounterScope, CounterUnit, Event, EventKind, GroupInfo, GuestInfo, SWAPPER,
+    TaskInfo, TaskState as TraceState, TraceSink,
 };
 use std::io;
 
@@ -264,6 +264,28 @@ impl Tracer {
             _ => return,
         };
         self.emit(now, cpu, sched, kind);
+    }
+
+    /// Gives the traces a session number, and those of a guest its host's.
+    pub(crate) fn session(&mut self, trace_id: u64, host: Option<u64>) {
+        for sink in &mut self.sinks {
+            sink.session(trace_id, host);
+        }
+    }
+
+    /// Tells of a guest.
+    pub(crate) fn guest(&mut self, name: &str, trace_id: u64, vcpus: &[TaskId]) {
+        let info = GuestInfo {
+            name: name.to_string(),
+            trace_id,
+            vcpus: vcpus
+                .iter()
+                .map(|&task| pid_of(task, self.nr_cpus))
+                .collect(),
+        };
+        for sink in &mut self.sinks {
+            sink.guest(&info);
+        }
     }
 
     /// Completes the traces.

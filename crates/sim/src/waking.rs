@@ -59,10 +59,11 @@ impl Simulation {
     /// What `by` takes to queue a task on `target`: the wakeup beside the search.
     pub(crate) fn queueing_ns(&mut self, by: CpuId, task: TaskId, target: CpuId) -> Nanos {
         let hold = self.machine.costs.kernel.atomic_ns;
-        let lock = self
-            .locks
-            .acquire(&self.machine, target, by, self.now, hold);
-        self.machine.costs.kernel.wakeup_ns + self.levels_ns(task) + lock
+        let transfer = self.distance(self.locks.last(target), by);
+        let transfer = self.machine.costs.lock_handover_ns.get(transfer);
+        let lock = self.locks.acquire(transfer, target, by, self.now, hold);
+        let yields = self.rq_lock_wait(target);
+        self.machine.costs.kernel.wakeup_ns + self.levels_ns(task) + lock + yields
     }
 
     /// What the group levels above a task cost each time it is queued, taken off a queue or picked.

@@ -6,7 +6,7 @@ use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_workload::programs::{self, LIST};
 
 /// A small one of each program.
-const SMALL: [&str; 15] = [
+const SMALL: [&str; 16] = [
     "hackbench:groups=2,fds=3,loops=5",
     "hackbench:groups=1,fds=4,loops=20,ipc=pipe,mode=thread",
     "perf-pipe:loops=200",
@@ -14,6 +14,7 @@ const SMALL: [&str; 15] = [
     "netperf:pairs=3,duration=5ms",
     "lat_ctx:processes=4,size=16k,rounds=20",
     "tbench:clients=2,duration=5ms",
+    "dbench:clients=3,duration=5ms",
     "schbench:threads=3,duration=20ms,operations=1",
     "stress-ng:cpu=3,cpu-ops=12",
     "sysbench-cpu:threads=3,time=5ms",

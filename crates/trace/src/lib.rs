@@ -36,5 +36,6 @@ pub use read::{
     open, open_bytes,
 };
 pub use sink::{
-    CounterInfo, CounterScope, CounterUnit, GroupInfo, Header, ROOT_GROUP, TaskInfo, TraceSink,
+    CounterInfo, CounterScope, CounterUnit, GroupInfo, GuestInfo, Header, ROOT_GROUP, TaskInfo,
+    TraceSink,
 };

@@ -78,6 +78,17 @@ pub enum CounterScope {
     Group(u32),
 }
 
+/// A guest whose own trace is written beside this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestInfo {
+    /// Its name.
+    pub name: String,
+    /// The session number of its trace.
+    pub trace_id: u64,
+    /// `[vcpu]`: the thread ids of its vCPUs.
+    pub vcpus: Vec<u32>,
+}
+
 /// A trace being written.
 ///
 /// After an error, the sink is of no more use: drop it, and what it had written goes away.
@@ -108,6 +119,13 @@ pub trait TraceSink {
     /// # Panics When the event names a number that was not announced, a CPU that the machine does
     /// not have, or a time before the last one on its CPU.
     fn event(&mut self, event: &Event) -> io::Result<()>;
+
+    /// Gives the trace a session number; `host`: it is a guest's, on the clock of the host with that number. Formats that
+    /// tie no traces together leave it out.
+    fn session(&mut self, _trace_id: u64, _host: Option<u64>) {}
+
+    /// Tells of a guest. Formats that tie no traces together leave it out.
+    fn guest(&mut self, _info: &GuestInfo) {}
 
     /// Ends the trace and gives the file its name.
     ///

@@ -189,3 +189,43 @@ fn two_writes_give_the_same_bytes() {
         assert!(read("1") == read("2"), "{extension}");
     }
 }
+
+#[test]
+fn traces_of_host_and_guest_name_each_other() {
+    use fairwind_trace::{GuestInfo, TraceSink, open};
+    let folder = std::env::temp_dir().join(format!("fairwind-ties-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let header = fairwind_trace::Header {
+        nr_cpus: 2,
+        kernel: "6.12".to_string(),
+        machine: "test".to_string(),
+        hz: 250,
+    };
+    let write = |name: &str, tie: &dyn Fn(&mut dyn TraceSink)| {
+        let path = folder.join(name);
+        let mut sink = fairwind_trace::create(&path, &header).unwrap();
+        tie(&mut *sink);
+        sink.finish().unwrap();
+        open(&path).unwrap()
+    };
+    let host = write("host.dat", &|sink| {
+        sink.session(1, None);
+        sink.guest(&GuestInfo {
+            name: "vm".to_string(),
+            trace_id: 2,
+            vcpus: vec![1003, 1001],
+        });
+    });
+    let guest = write("guest.dat", &|sink| sink.session(2, Some(1)));
+    assert_eq!(host.info().trace_id, Some(1));
+    let told = &host.info().guests[0];
+    assert_eq!((told.name.as_str(), told.trace_id), ("vm", 2));
+    assert_eq!(told.vcpus, [(0, 1003), (1, 1001)]);
+    assert_eq!(guest.info().trace_id, Some(2));
+    let shift = guest.info().time_shift.as_ref().unwrap();
+    assert_eq!(shift.peer_trace_id, 1);
+    for vcpu in 0..2 {
+        assert_eq!(shift.host_time(vcpu, 123_456_789), 123_456_789);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

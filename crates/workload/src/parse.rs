@@ -13,6 +13,7 @@ mod context;
 mod cpu_list;
 mod event;
 mod global;
+mod guests;
 mod keys;
 mod legacy;
 mod names;
@@ -26,7 +27,9 @@ use keys::Keys;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sections of a file.
-const SECTIONS: &[&str] = &["tasks", "global", "resources", "cgroups"];
+const SECTIONS: &[&str] = &["tasks", "global", "resources", "cgroups", "guests"];
+/// Sections of what runs in a guest.
+const NESTED_SECTIONS: &[&str] = &["tasks", "global", "resources", "cgroups"];
 
 /// Reads a workload; `file` names it in errors and warnings.
 ///
@@ -44,7 +47,7 @@ pub fn parse(text: &str, file: &str) -> Result<Workload, Error> {
 /// # Errors
 /// The first fault of a file: see [`ErrorKind`].
 pub fn parse_files(files: &[(&str, &str)]) -> Result<Workload, Error> {
-    let mut cx = Context::new(files);
+    let cx = Context::new(files);
     let mut roots = Vec::new();
     for (index, (_, text)) in files.iter().enumerate() {
         let root = json::read(text, index as u32).map_err(|error| {
@@ -59,10 +62,26 @@ pub fn parse_files(files: &[(&str, &str)]) -> Result<Workload, Error> {
         })?;
         roots.push(root);
     }
+    let roots: Vec<&Value> = roots.iter().collect();
+    read_roots(cx, &roots, SECTIONS)
+}
+
+/// Reads what runs in a guest: the sections of a file, without guests of its own.
+fn read_nested(cx: &mut Context<'_>, root: &Value) -> Result<Workload, Error> {
+    let mut workload = read_roots(cx.nested(), &[root], NESTED_SECTIONS)?;
+    cx.warnings.append(&mut workload.warnings);
+    Ok(workload)
+}
+
+fn read_roots(
+    mut cx: Context<'_>,
+    roots: &[&Value],
+    known: &[&'static str],
+) -> Result<Workload, Error> {
     let mut sections = Vec::new();
-    for root in &roots {
+    for root in roots {
         let members = cx.object(root, "an object with \"tasks\"")?;
-        sections.push(Keys::read(&mut cx, members, SECTIONS)?);
+        sections.push(Keys::read(&mut cx, members, known)?);
     }
     let of = |name| sections.iter().filter_map(move |keys| keys.get(name));
     for section in of("global") {
@@ -85,7 +104,11 @@ pub fn parse_files(files: &[(&str, &str)]) -> Result<Workload, Error> {
             Ok(())
         })?;
     }
-    let tasks = cx.within("tasks", |cx| read_tasks(cx, &members, &resources))?;
+    let mut tasks = cx.within("tasks", |cx| read_tasks(cx, &members, &resources))?;
+    let mut guests = Vec::new();
+    for section in of("guests") {
+        guests.extend(cx.within("guests", |cx| guests::section(cx, section, &mut tasks))?);
+    }
     if tasks.is_empty() {
         cx.warn_file("no tasks: nothing will run");
     }
@@ -96,6 +119,7 @@ pub fn parse_files(files: &[(&str, &str)]) -> Result<Workload, Error> {
         groups: cx.names.groups,
         tasks,
         objects: cx.names.objects,
+        guests,
         warnings: cx.warnings,
     })
 }

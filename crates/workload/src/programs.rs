@@ -8,6 +8,7 @@
 //! Deviations.  Work of a program between two system calls that is below a tenth of what the calls cost is left out.
 //! Not here.    What the calls cost (the machine's), and no number that is there to make a result come out.
 
+mod dbench;
 mod draft;
 mod hackbench;
 mod httperf;
@@ -64,6 +65,7 @@ pub static LIST: &[&Info] = &[
     &lat_ctx::INFO,
     &netperf::INFO,
     &tbench::INFO,
+    &dbench::INFO,
     &schbench::INFO,
     &stress_ng::INFO,
     &sysbench::CPU,

@@ -283,6 +283,11 @@ impl Runtime {
         self.tasks[task].spec
     }
 
+    /// Which of its kind's instances a task is, forks not counted.
+    pub fn instance(&self, task: usize) -> u32 {
+        self.tasks[task].instance
+    }
+
     /// A task's name: `name-index`, and `-fork` behind it for forks; of programs `name-instance`.
     pub fn name(&self, task: usize) -> String {
         let Task {

@@ -12,6 +12,7 @@ use crate::action::{Action, Launch, Measured, StreamKind};
 use crate::cgroup::GroupSpec;
 use crate::error::Warning;
 use crate::global::Global;
+use crate::guest::GuestSpec;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -54,6 +55,10 @@ id!(
     SemId
 );
 id!(
+    /// Names a spinlock of [`Objects::spinlocks`].
+    SpinlockId
+);
+id!(
     /// Names a buffer of [`Objects::buffers`].
     BufferId
 );
@@ -72,6 +77,8 @@ pub struct Workload {
     pub tasks: Vec<TaskSpec>,
     /// What tasks share.
     pub objects: Objects,
+    /// Virtual machines; their vCPUs' threads are among the tasks.
+    pub guests: Vec<GuestSpec>,
     /// What was read but has no effect.
     pub warnings: Vec<Warning>,
 }
@@ -306,6 +313,10 @@ pub enum Event {
     SemPost(SemId),
     /// Take one from a semaphore.
     SemWait(SemId),
+    /// Lock a spinlock of the kernel: what follows runs there, and nothing preempts it until the unlock.
+    SpinLock(SpinlockId),
+    /// Unlock a spinlock.
+    SpinUnlock(SpinlockId),
     /// Call sched_yield().
     Yield,
     /// Start a thread of a task.
@@ -358,6 +369,8 @@ pub struct Objects {
     pub barriers: Vec<BarrierSpec>,
     /// Names of semaphores.
     pub semaphores: Vec<String>,
+    /// Names of spinlocks.
+    pub spinlocks: Vec<String>,
     /// Timers that are not unique to a thread.
     pub timers: Vec<TimerSpec>,
     /// Buffers.

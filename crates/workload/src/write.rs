@@ -34,6 +34,16 @@ pub enum WriteError {
         /// How many.
         groups: usize,
     },
+    /// A task that locks spinlocks.
+    Spinlock {
+        /// Name of the task.
+        task: String,
+    },
+    /// A virtual machine.
+    Guest {
+        /// Its name.
+        guest: String,
+    },
     /// No task: rt-app refuses such a file.
     NoTasks,
     /// A task that does what only models of programs do.
@@ -69,6 +79,14 @@ impl fmt::Display for WriteError {
             WriteError::Program { task } => write!(
                 f,
                 "rt-app cannot do what task {task} of a program does: run the program itself"
+            ),
+            WriteError::Spinlock { task } => write!(
+                f,
+                "rt-app runs in user space and has no spinlocks, which task {task} takes"
+            ),
+            WriteError::Guest { guest } => write!(
+                f,
+                "rt-app has no virtual machines such as {guest}: run rt-app inside one"
             ),
             WriteError::NoTasks => write!(f, "rt-app needs at least one task"),
             WriteError::InheritedCpus { task } => {
@@ -110,6 +128,11 @@ fn check(workload: &Workload) -> Result<(), WriteError> {
     if workload.tasks.is_empty() {
         return Err(WriteError::NoTasks);
     }
+    if let Some(guest) = workload.guests.first() {
+        return Err(WriteError::Guest {
+            guest: guest.name.clone(),
+        });
+    }
     for group in &workload.groups {
         if let Some(key) = group.first_setting() {
             return Err(WriteError::GroupSetting {
@@ -120,6 +143,12 @@ fn check(workload: &Workload) -> Result<(), WriteError> {
     }
     let mut used = std::collections::BTreeSet::new();
     for task in &workload.tasks {
+        let spins = |event: &Event| matches!(event, Event::SpinLock(_) | Event::SpinUnlock(_));
+        if task.phases.iter().flat_map(|p| &p.events).any(spins) {
+            return Err(WriteError::Spinlock {
+                task: task.name.clone(),
+            });
+        }
         if is_of_program(task) {
             return Err(WriteError::Program {
                 task: task.name.clone(),
@@ -249,7 +278,9 @@ fn write_event(
         Event::SemPost(sem) => out.text(&key("sem_post"), &objects.semaphores[sem.idx()]),
         Event::SemWait(sem) => out.text(&key("sem_wait"), &objects.semaphores[sem.idx()]),
         Event::Yield => out.text(&key("yield"), ""),
-        Event::Program(_) => unreachable!("refused before"),
+        Event::SpinLock(_) | Event::SpinUnlock(_) | Event::Program(_) => {
+            unreachable!("refused before")
+        }
         Event::Fork(spec) => out.text(&key("fork"), &workload.tasks[spec.idx()].name),
     }
 }

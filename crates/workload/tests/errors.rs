@@ -21,7 +21,7 @@ fn messages_have_place_fault_and_mending() {
         "w.json:3:22: unknown key \"polcy\", in tasks/a; expected one of barrier, broad, cpus, \
          deadline, delay, dl-deadline, dl-period, dl-runtime, exec, fork, instance, iorun, lock, \
          lock_order, loop, mem, memrun, nodes_membind, period, phases, policy, priority, \
-         resources, resume, run, runtime, sem_post, sem_wait, signal, sleep, suspend, sync, \
+         resources, resume, run, runtime, sem_post, sem_wait, signal, sleep, spin_lock, spin_unlock, suspend, sync, \
          taskgroup, timer, unlock, util_max, util_min, wait, working_set, yield (did you mean \
          \"policy\"?)"
     );
@@ -40,7 +40,7 @@ fn messages_have_place_fault_and_mending() {
     );
     assert_eq!(
         error(r#"{"task": {}}"#),
-        "w.json:1:2: unknown key \"task\"; expected one of cgroups, global, resources, tasks (did \
+        "w.json:1:2: unknown key \"task\"; expected one of cgroups, global, guests, resources, tasks (did \
          you mean \"tasks\"?)"
     );
 }

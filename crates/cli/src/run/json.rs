@@ -18,6 +18,15 @@ struct Document<'a> {
     programs: Vec<ProgramDocument<'a>>,
     specs: &'a [MergedReport],
     group_tasks: &'a [MergedReport],
+    guest_programs: Vec<GuestDocument<'a>>,
+}
+
+/// What ran in a guest, beside its report.
+#[derive(Serialize)]
+struct GuestDocument<'a> {
+    guest: &'a str,
+    programs: Vec<ProgramDocument<'a>>,
+    specs: &'a [MergedReport],
 }
 
 #[derive(Serialize)]
@@ -57,6 +66,13 @@ pub(crate) fn render(results: &Results) -> Result<String, Error> {
         programs: results.programs.iter().map(program).collect(),
         specs: &results.specs,
         group_tasks: &results.group_tasks,
+        guest_programs: { results.guests.iter() }
+            .map(|guest| GuestDocument {
+                guest: &guest.name,
+                programs: guest.programs.iter().map(program).collect(),
+                specs: &guest.specs,
+            })
+            .collect(),
     };
     let text = serde_json::to_string_pretty(&document)
         .map_err(|error| Error::failed(format!("cannot make the JSON: {error}")))?;

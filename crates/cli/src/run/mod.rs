@@ -25,8 +25,8 @@ use fairwind_lab::Ending;
 use fairwind_machine::{Costs, Machine};
 use fairwind_sim::{Config, Simulation};
 use fairwind_trace::{Header, TraceSink};
-use results::{ProgramResult, Results};
-use std::path::PathBuf;
+use results::{GuestResult, ProgramResult, Results};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Carries out `fairwind run`.
@@ -65,6 +65,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
         duration: args.duration,
         seed: args.seed,
     };
+    let guest_programs: Vec<_> = workload.guests.iter().map(|g| g.programs()).collect();
     let mut simulation = Simulation::new(config, workload)?;
     for warning in simulation.warnings() {
         output::warning(warning);
@@ -74,10 +75,29 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     if kernel_files.is_some() {
         simulation.watch_pressure();
     }
+    let guests: Vec<(String, Header)> = { simulation.guests() }
+        .map(|(name, guest)| {
+            let profile = &guest.sched().profile;
+            let header = Header {
+                nr_cpus: guest.sched().nr_cpus() as u32,
+                kernel: profile.release.name().to_string(),
+                machine: name.to_string(),
+                hz: profile.hz,
+            };
+            (name.to_string(), header)
+        })
+        .collect();
     interrupt::watch()?;
     let sinks = open_traces(&args.traces, &header)?;
     if !sinks.is_empty() {
         simulation.trace_to(sinks);
+    }
+    for (idx, (name, guest)) in guests.iter().enumerate() {
+        let paths: Vec<PathBuf> = args.traces.iter().map(|p| path_of_guest(p, name)).collect();
+        let sinks = open_traces(&paths, guest)?;
+        if !sinks.is_empty() {
+            simulation.trace_guest_to(idx, sinks);
+        }
     }
     let ending = drive::drive(&mut simulation);
     simulation
@@ -87,8 +107,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
         folder.finish(&simulation.kernel_files())?;
     }
 
+    let report = simulation.report(ending == Ending::Stopped);
     let results = Results {
-        report: simulation.report(ending == Ending::Stopped),
+        guests: GuestResult::all(&simulation, &report.guests, &guest_programs),
+        report,
         settings: choice.settings,
         programs: programs
             .iter()
@@ -127,6 +149,21 @@ fn idle_options(args: &RunArgs) -> Vec<String> {
         idle.push("--all has no effect: JSON and CSV list everything".to_string());
     }
     idle
+}
+
+/// The trace of a guest beside that of its host: `run-vm.dat` beside `run.dat`.
+fn path_of_guest(path: &Path, guest: &str) -> PathBuf {
+    let word = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let guest: String = guest.chars().map(word).collect();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{stem}-{guest}.{extension}"))
 }
 
 /// Opens the trace files. They get their names when the run is over; dropped before, they vanish.

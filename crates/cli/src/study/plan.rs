@@ -78,7 +78,9 @@ impl Plan {
                     .into_iter()
                     .flatten()
                 {
-                    if find_metric(name, &part.workloads[0].1).is_none() {
+                    if find_metric(name, &part.workloads[0].1, &part.workloads[0].0.guests)
+                        .is_none()
+                    {
                         return Err(Error::input(format!("{at}: no metric {name}")));
                     }
                 }
@@ -148,7 +150,8 @@ impl Plan {
         }
         let judge = |((part, experiment), of_kernels): ((&Part, _), &Vec<Vec<&Run>>)| {
             let with = of_kernels.get(1).map_or(&[][..], Vec::as_slice);
-            let metric = |name: &str| find_metric(name, &part.workloads[0].1);
+            let metric =
+                |name: &str| find_metric(name, &part.workloads[0].1, &part.workloads[0].0.guests);
             judge_rows(experiment, metric, &of_kernels[0], with)
         };
         let parts = self.parts.iter().zip(&self.study.experiments);

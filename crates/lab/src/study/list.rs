@@ -13,8 +13,16 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../../../../studies/cache-hot-cpus.toml"),
     ),
     (
+        "directed-yield",
+        include_str!("../../../../studies/directed-yield.toml"),
+    ),
+    (
         "empty-group-queues",
         include_str!("../../../../studies/empty-group-queues.toml"),
+    ),
+    (
+        "empty-group-queues-guest",
+        include_str!("../../../../studies/empty-group-queues-guest.toml"),
     ),
     (
         "group-fairness",

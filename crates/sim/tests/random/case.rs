@@ -4,7 +4,7 @@ use crate::change::Change;
 use crate::draw::Draw;
 use crate::workload::{Contents, workload};
 use fairwind_machine::{Costs, Machine};
-use fairwind_sched::features::{FeatureInfo, Origin};
+use fairwind_sched::features::{FeatureInfo, GUEST_FEATURES, Origin};
 use fairwind_sched::{BwInterleave, FEATURES, Feature, KernelProfile, Preempt, Release};
 use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_trace::{Header, create};
@@ -69,7 +69,11 @@ fn machine(draw: &mut Draw, theme: Theme) -> String {
 
 /// Switches what a kernel does not have by itself.
 fn changes(draw: &mut Draw, profile: &mut KernelProfile) {
-    for info in FEATURES.iter().filter(|info| info.origin == Origin::Change) {
+    // Those that only act on guests have cases of their own.
+    let acts = |info: &&FeatureInfo| {
+        info.origin == Origin::Change && !GUEST_FEATURES.contains(&info.feature)
+    };
+    for info in FEATURES.iter().filter(acts) {
         let chance = if info.default_in(profile.release) == Some(true) {
             5
         } else {

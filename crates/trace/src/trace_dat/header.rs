@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::formats::{HEADER_EVENT, HEADER_PAGE, SYSTEMS};
 use super::page::PAGE_SIZE;
+use super::ties::Ties;
 use crate::roster::Comm;
 use crate::sink::Header;
 
@@ -16,7 +17,12 @@ const OPTION_CPUCOUNT: u16 = 8;
 const OPTION_VERSION: u16 = 9;
 
 /// The bytes of the header, filled up to a whole number of pages, where CPU 0's pages begin.
-pub(super) fn encode(header: &Header, comms: &BTreeMap<u32, Comm>, nr_pages: &[u64]) -> Vec<u8> {
+pub(super) fn encode(
+    header: &Header,
+    comms: &BTreeMap<u32, Comm>,
+    ties: &Ties,
+    nr_pages: &[u64],
+) -> Vec<u8> {
     let mut bytes = Vec::new();
     // Little endian, 8 bytes to a long.
     bytes.extend_from_slice(b"\x17\x08\x44tracing6\0\0\x08");
@@ -41,7 +47,7 @@ pub(super) fn encode(header: &Header, comms: &BTreeMap<u32, Comm>, nr_pages: &[u
     put_u32(&mut bytes, 0);
     put_sized(&mut bytes, &saved_cmdlines(comms));
     put_u32(&mut bytes, header.nr_cpus);
-    put_options(&mut bytes, header);
+    put_options(&mut bytes, header, ties);
     put_flyrecord(&mut bytes, nr_pages);
     bytes
 }
@@ -58,7 +64,7 @@ fn saved_cmdlines(comms: &BTreeMap<u32, Comm>) -> Vec<u8> {
     lines
 }
 
-fn put_options(bytes: &mut Vec<u8>, header: &Header) {
+fn put_options(bytes: &mut Vec<u8>, header: &Header, ties: &Ties) {
     bytes.extend_from_slice(b"options  \0");
     let clocks = b"local global counter uptime perf [mono] mono_raw boot tai x86-tsc\n\0";
     put_option(bytes, OPTION_TRACECLOCK, clocks);
@@ -67,6 +73,9 @@ fn put_options(bytes: &mut Vec<u8>, header: &Header) {
     put_option(bytes, OPTION_CPUCOUNT, &header.nr_cpus.to_le_bytes());
     let version = concat!("fairwind ", env!("CARGO_PKG_VERSION"), "\0");
     put_option(bytes, OPTION_VERSION, version.as_bytes());
+    for (option, data) in ties.options(header.nr_cpus) {
+        put_option(bytes, option, &data);
+    }
     bytes.extend_from_slice(&OPTION_DONE.to_le_bytes());
 }
 

@@ -34,6 +34,7 @@ mod read_v6;
 mod read_v7;
 mod record;
 mod spool;
+mod ties;
 mod write;
 
 pub(crate) use read::read;

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use super::page::Page;
 use super::spool::Spool;
+use super::ties::Ties;
 use super::{header, record};
 use crate::error::Error;
 use crate::event::Event;
 use crate::roster::{Comm, Roster};
-use crate::sink::{CounterInfo, GroupInfo, Header, TaskInfo, TraceSink};
+use crate::sink::{CounterInfo, GroupInfo, GuestInfo, Header, TaskInfo, TraceSink};
 use crate::staged::StagedFile;
 
 /// A trace.dat being written.
@@ -24,6 +25,7 @@ pub(crate) struct Writer {
     /// `[cpu]`: the page being filled, once the CPU has had an event.
     pages: Vec<Option<Page>>,
     record: Vec<u8>,
+    ties: Ties,
 }
 
 impl Writer {
@@ -36,6 +38,7 @@ impl Writer {
             comms: BTreeMap::new(),
             pages: (0..header.nr_cpus).map(|_| None).collect(),
             record: Vec::new(),
+            ties: Ties::default(),
         })
     }
 }
@@ -72,6 +75,15 @@ impl TraceSink for Writer {
         Ok(())
     }
 
+    fn session(&mut self, trace_id: u64, host: Option<u64>) {
+        self.ties.trace_id = Some(trace_id);
+        self.ties.host = host;
+    }
+
+    fn guest(&mut self, info: &GuestInfo) {
+        self.ties.guests.push(info.clone());
+    }
+
     fn finish(self: Box<Self>) -> io::Result<()> {
         let Self {
             mut out,
@@ -79,6 +91,7 @@ impl TraceSink for Writer {
             header,
             comms,
             pages,
+            ties,
             ..
         } = *self;
         for (cpu, page) in (0..).zip(pages) {
@@ -86,7 +99,7 @@ impl TraceSink for Writer {
                 spool.push(cpu, page.seal())?;
             }
         }
-        let head = header::encode(&header, &comms, spool.nr_pages());
+        let head = header::encode(&header, &comms, &ties, spool.nr_pages());
         out.buffer.extend_from_slice(&head);
         out.flush()?;
         spool.sort_into(&mut out, head.len() as u64)?;

@@ -41,6 +41,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The state of another reading that begins here: that of what runs in a guest.
+    pub(crate) fn nested(&self) -> Self {
+        Context {
+            path: self.path.clone(),
+            ..Context::new(self.files)
+        }
+    }
+
     /// Reads something that stands under `key`.
     pub(crate) fn within<T>(
         &mut self,

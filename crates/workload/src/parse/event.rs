@@ -15,9 +15,28 @@ use crate::suggest::nearest;
 
 /// Words that begin an event's key, in the order they are tried.
 pub(crate) const WORDS: &[&str] = &[
-    "runtime", "run", "sleep", "memrun", "mem", "iorun", "lock", "unlock", "signal", "broad",
-    "wait", "sync", "barrier", "timer", "resume", "suspend", "yield", "fork", "sem_post",
+    "runtime",
+    "run",
+    "sleep",
+    "memrun",
+    "mem",
+    "iorun",
+    "lock",
+    "unlock",
+    "signal",
+    "broad",
+    "wait",
+    "sync",
+    "barrier",
+    "timer",
+    "resume",
+    "suspend",
+    "yield",
+    "fork",
+    "sem_post",
     "sem_wait",
+    "spin_lock",
+    "spin_unlock",
 ];
 
 /// The word that begins the key of an event; none: the key is no event.
@@ -88,6 +107,8 @@ pub(crate) fn event(
             Event::Yield
         }
         "fork" => fork(cx, task, value)?,
+        "spin_lock" => Event::SpinLock(spinlock(cx, value)?),
+        "spin_unlock" => Event::SpinUnlock(spinlock(cx, value)?),
         "sem_post" => Event::SemPost(semaphore(cx, value)?),
         _ => Event::SemWait(semaphore(cx, value)?),
     })
@@ -106,6 +127,62 @@ fn cond(cx: &mut Context<'_>, value: &Value) -> Result<CondId, Error> {
 fn semaphore(cx: &mut Context<'_>, value: &Value) -> Result<SemId, Error> {
     let name = cx.text(value, "a semaphore's name")?;
     Ok(cx.names.semaphore(name))
+}
+
+fn spinlock(cx: &mut Context<'_>, value: &Value) -> Result<SpinlockId, Error> {
+    let name = cx.text(value, "a spinlock's name")?;
+    Ok(cx.names.spinlock(name))
+}
+
+/// Refuses a phase whose spinlocks are not unlocked again in it, the last one first, with nothing but work between.
+pub(crate) fn check_spinlocks(
+    cx: &Context<'_>,
+    events: &[Event],
+    members: &[(&'static str, &Member)],
+) -> Result<(), Error> {
+    let mut held: Vec<(SpinlockId, &Member)> = Vec::new();
+    let refuse = |at: &Member, what: String, expected: &str| {
+        let expected = expected.to_string();
+        Err(cx.error(at.at, ErrorKind::Conflict { what, expected }))
+    };
+    for (event, (_, member)) in events.iter().zip(members) {
+        match *event {
+            Event::SpinLock(lock) if held.iter().any(|&(other, _)| other == lock) => {
+                let what = format!("\"{}\" locks what it holds", member.key);
+                return refuse(member, what, "a spin_unlock before it");
+            }
+            Event::SpinLock(lock) => held.push((lock, member)),
+            Event::SpinUnlock(lock) if held.last().is_some_and(|&(last, _)| last == lock) => {
+                held.pop();
+            }
+            Event::SpinUnlock(_) => {
+                let what = format!("\"{}\" unlocks what was not locked last", member.key);
+                return refuse(
+                    member,
+                    what,
+                    "the spin_lock of the same name before it, innermost first",
+                );
+            }
+            Event::Run { .. } => {}
+            _ if held.is_empty() => {}
+            _ => {
+                let what = format!("\"{}\" under a spinlock", member.key);
+                return refuse(
+                    member,
+                    what,
+                    "nothing but \"run\" and further spinlocks: who holds one cannot sleep",
+                );
+            }
+        }
+    }
+    match held.last() {
+        Some((_, member)) => refuse(
+            member,
+            format!("\"{}\" is not unlocked", member.key),
+            "a spin_unlock in the same phase",
+        ),
+        None => Ok(()),
+    }
 }
 
 /// A text member that rt-app calls "unknown" when it is missing.

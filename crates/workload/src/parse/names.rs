@@ -14,6 +14,7 @@ pub(crate) struct Names {
     conds: BTreeMap<String, u32>,
     barriers: BTreeMap<String, u32>,
     semaphores: BTreeMap<String, u32>,
+    spinlocks: BTreeMap<String, u32>,
     timers: BTreeMap<String, u32>,
     buffers: BTreeMap<(MemoryTag, String), u32>,
     group_paths: BTreeMap<String, u32>,
@@ -79,6 +80,15 @@ impl Names {
         SemId(index(
             &mut self.semaphores,
             &mut self.objects.semaphores,
+            name,
+            |name| name,
+        ))
+    }
+
+    pub(crate) fn spinlock(&mut self, name: &str) -> SpinlockId {
+        SpinlockId(index(
+            &mut self.spinlocks,
+            &mut self.objects.spinlocks,
             name,
             |name| name,
         ))

@@ -283,6 +283,7 @@ fn events(
     for (word, member) in parts {
         events.push(cx.within(&member.key, |cx| event::event(cx, task, word, member))?);
     }
+    event::check_spinlocks(cx, &events, parts)?;
     Ok(events)
 }
 

@@ -45,6 +45,7 @@ impl Draft {
                 }],
                 tasks: Vec::new(),
                 objects: Objects::default(),
+                guests: Vec::new(),
                 warnings: Vec::new(),
             },
         }
@@ -90,6 +91,13 @@ impl Draft {
         let first = mutexes.len() as u32;
         mutexes.extend((first..first + count).map(|number| format!("mutex{number}")));
         first
+    }
+
+    /// Adds a spinlock.
+    pub(super) fn spinlock(&mut self, name: &str) -> u32 {
+        let spinlocks = &mut self.workload.objects.spinlocks;
+        spinlocks.push(name.to_string());
+        spinlocks.len() as u32 - 1
     }
 
     /// Adds a buffer that is read and written from its start.

@@ -48,6 +48,7 @@ struct Shift {
     conds: u32,
     barriers: u32,
     semaphores: u32,
+    spinlocks: u32,
     timers: u32,
     buffers: u32,
     streams: u32,
@@ -66,6 +67,7 @@ fn append(whole: &mut Workload, mut other: Workload) {
         conds: objects.conds.len() as u32,
         barriers: objects.barriers.len() as u32,
         semaphores: objects.semaphores.len() as u32,
+        spinlocks: objects.spinlocks.len() as u32,
         timers: objects.timers.len() as u32,
         buffers: objects.buffers.len() as u32,
         streams: objects.streams.len() as u32,
@@ -92,12 +94,17 @@ fn append(whole: &mut Workload, mut other: Workload) {
             }
         }
     }
+    for guest in &mut other.guests {
+        guest.vcpus.0 += shift.tasks;
+    }
+    whole.guests.append(&mut other.guests);
     whole.tasks.append(&mut other.tasks);
     let (into, from) = (&mut whole.objects, &mut other.objects);
     into.mutexes.append(&mut from.mutexes);
     into.conds.append(&mut from.conds);
     into.barriers.append(&mut from.barriers);
     into.semaphores.append(&mut from.semaphores);
+    into.spinlocks.append(&mut from.spinlocks);
     into.timers.append(&mut from.timers);
     into.buffers.append(&mut from.buffers);
     into.streams.append(&mut from.streams);
@@ -160,6 +167,7 @@ impl Shift {
             Event::Signal(cond) | Event::Broadcast(cond) => cond.0 += self.conds,
             Event::Barrier(barrier) => barrier.0 += self.barriers,
             Event::SemPost(sem) | Event::SemWait(sem) => sem.0 += self.semaphores,
+            Event::SpinLock(lock) | Event::SpinUnlock(lock) => lock.0 += self.spinlocks,
             Event::Fork(task) => task.0 += self.tasks,
             Event::Program(action) => self.action(action),
         }

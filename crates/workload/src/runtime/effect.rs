@@ -5,7 +5,7 @@
 use super::stats::LoopRow;
 use super::variation::Variation;
 use crate::action::Call;
-use crate::spec::{BufferId, MemoryKind, TaskSpecId};
+use crate::spec::{BufferId, MemoryKind, SpinlockId, TaskSpecId};
 
 /// What a task does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +55,10 @@ pub enum Step {
         /// How long.
         ns: u64,
     },
+    /// It locks a spinlock, waiting on its CPU if another holds it. Then it steps again, in the kernel and not preemptible.
+    SpinLock(SpinlockId),
+    /// It unlocks a spinlock.
+    SpinUnlock(SpinlockId),
     /// It calls sched_yield().
     Yield,
     /// It changes its attributes, which [`super::Runtime::attrs`] tells. What equals the present state is

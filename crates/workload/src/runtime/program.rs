@@ -65,6 +65,8 @@ pub(crate) enum Op {
     BarrierLeave(BarrierId),
     SemPost(SemId),
     SemWait(SemId),
+    SpinLock(SpinlockId),
+    SpinUnlock(SpinlockId),
     Yield,
     Fork(TaskSpecId),
     Program(Action),
@@ -236,6 +238,8 @@ impl Program {
             }
             Event::SemPost(sem) => ops.push(Op::SemPost(sem)),
             Event::SemWait(sem) => ops.push(Op::SemWait(sem)),
+            Event::SpinLock(lock) => ops.push(Op::SpinLock(lock)),
+            Event::SpinUnlock(lock) => ops.push(Op::SpinUnlock(lock)),
             Event::Yield => ops.push(Op::Yield),
             Event::Fork(task) => ops.push(Op::Fork(task)),
             Event::Program(action) => ops.push(Op::Program(action)),

@@ -173,6 +173,14 @@ impl Runtime {
                 sem.value -= 1;
                 state.pc += 1;
             }
+            Op::SpinLock(lock) => {
+                state.pc += 1;
+                return Some(Step::SpinLock(lock));
+            }
+            Op::SpinUnlock(lock) => {
+                state.pc += 1;
+                return Some(Step::SpinUnlock(lock));
+            }
             Op::Yield => {
                 state.pc += 1;
                 return Some(Step::Yield);

@@ -102,6 +102,8 @@ impl Executor {
                 return;
             }
             match step {
+                // Steps are taken one task at a time: no spinlock is ever waited for.
+                Step::SpinLock(_) | Step::SpinUnlock(_) => continue,
                 Step::SetAttrs(_) | Step::Exec => continue,
                 Step::SleepUntil(until) => self.at(until.max(self.now), task, false),
                 Step::Io { ns } => self.at(self.now + ns, task, false),
@@ -139,6 +141,8 @@ impl Executor {
             Step::Yield => "yield".to_string(),
             Step::Exit => "exit".to_string(),
             Step::SetAttrs(_) => "set attributes".to_string(),
+            Step::SpinLock(lock) => format!("spin_lock {}", lock.0),
+            Step::SpinUnlock(lock) => format!("spin_unlock {}", lock.0),
         };
         self.log.push(format!("{us} {name}: {what}"));
     }

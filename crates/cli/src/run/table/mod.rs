@@ -2,6 +2,7 @@
 
 mod cpus;
 mod groups;
+mod guests;
 mod programs;
 mod tasks;
 mod totals;
@@ -37,6 +38,17 @@ pub(crate) fn render(results: &Results, all: bool) -> String {
     }
     let (title, table) = cpus::section(results, all);
     section(title, table);
+    if !results.guests.is_empty() {
+        let (title, table) = guests::section(results, all);
+        section(title, table);
+        for guest in &results.guests {
+            let title = format!(
+                "Guest {}, {} CPUs, kernel {}",
+                guest.name, guest.nr_cpus, guest.kernel
+            );
+            section(title, guests::inside(guest));
+        }
+    }
     section("Totals".to_string(), totals::section(results));
     text
 }
