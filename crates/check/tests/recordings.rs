@@ -99,6 +99,34 @@ fn mix_on_smt_of_6_1() {
 }
 
 #[test]
+fn limits_of_6_12() {
+    expect(
+        "limits-6.12",
+        &[
+            (Measure::State, 5209, 4194),
+            (Measure::Pick, 320, 316),
+            (Measure::Preemption, 259, 256),
+            (Measure::Placement, 295, 291),
+            (Measure::Balance, 31, 20),
+        ],
+    );
+}
+
+#[test]
+fn limits_of_6_1() {
+    expect(
+        "limits-6.1",
+        &[
+            (Measure::State, 2096, 1918),
+            (Measure::Pick, 361, 345),
+            (Measure::Preemption, 395, 381),
+            (Measure::Placement, 350, 329),
+            (Measure::Balance, 36, 25),
+        ],
+    );
+}
+
+#[test]
 fn the_check_can_fail() {
     // The same decisions against the other kernel's scheduler must not look as good.
     let given = || Given {

@@ -93,11 +93,12 @@ impl Follower<'_> {
     }
 
     fn allow(&mut self, task: TaskId, cpus: &CpuMask) {
-        let held = self.sched.rqs[self.sched.tasks[task].cpu].clock;
+        let cpu = self.sched.tasks[task].cpu;
+        let held = self.sched.rqs[cpu].clock;
         if self.sched.set_cpus_allowed(task, cpus, held).is_err() {
             self.judge.mended("tasks bound to CPUs that are not there");
         }
-        self.sched.effects.clear();
+        self.take_effects(cpu.0);
     }
 
     /// A child may use the CPUs that its parent may.

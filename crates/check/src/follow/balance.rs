@@ -184,7 +184,9 @@ impl Follower<'_> {
         Some(now.sched)
     }
 
+    /// Goes on from a copy that was asked, which began without effects.
     fn keep(&mut self, cpu: u32, sched: Sched) {
+        self.take_effects(cpu);
         self.sched = sched;
         self.sched.report_passes(false);
         self.take_effects(cpu);

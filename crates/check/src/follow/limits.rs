@@ -42,6 +42,8 @@ pub(super) struct Limits {
     ticks: Ticks,
     /// Groups whose limit is set.
     set: BTreeSet<GroupId>,
+    /// The record with which the interrupt began that last refilled a group's pool.
+    refills: BTreeMap<GroupId, usize>,
     /// Probes of `place_entity` show each queue that goes back to work.
     pub(super) placements: bool,
 }
@@ -148,6 +150,12 @@ impl Follower<'_> {
         }
     }
 
+    /// Is the interrupt that refills a group's pool not over yet? Ours has refilled it as it began.
+    fn is_being_refilled(&self, group: GroupId) -> bool {
+        let began = self.limits.refills.get(&group);
+        began.is_some_and(|&at| self.next_on_cpu[at].is_none_or(|next| next > self.at))
+    }
+
     /// The timer of a CPU that has expired first.
     fn due(&self, cpu: u32, now: u64) -> Option<(u64, Timer)> {
         let due = |(&timer, armed): (&Timer, &Armed)| {
@@ -159,7 +167,12 @@ impl Follower<'_> {
     fn run_timer(&mut self, cpu: u32, now: u64, timer: Timer) {
         self.limits.armed.remove(&timer);
         match timer {
-            (group, Kind::Period) => self.sched.follow_period_timer(group, now),
+            (group, Kind::Period) => {
+                if self.records[self.at].what == What::Timer {
+                    self.limits.refills.insert(group, self.at);
+                }
+                self.sched.follow_period_timer(group, now);
+            }
             (group, Kind::Slack) => self.sched.follow_slack_timer(group, now),
         }
         self.take_effects(cpu);
@@ -216,6 +229,7 @@ impl Follower<'_> {
         let mut copy = self.copy();
         let futile = copy.follow_futile_pick(CpuId(r.cpu), clock);
         if futile {
+            self.take_effects(r.cpu);
             self.sched = copy;
             self.take_effects(r.cpu);
         }
@@ -311,7 +325,8 @@ impl Follower<'_> {
         if let Some((_, cfs_rq)) = limited.into_iter().min() {
             self.judge.mended("queues without runtime that could run");
             let clock = self.clock_at(CpuId(r.cpu), r.ts);
-            self.sched.follow_throttle(cfs_rq, clock);
+            let refilled = self.is_being_refilled(self.sched.cfs_rqs[cfs_rq].tg);
+            self.sched.follow_throttle(cfs_rq, clock, refilled);
             self.take_effects(r.cpu);
         }
     }

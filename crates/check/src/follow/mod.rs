@@ -149,6 +149,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
             follower.take_effects(record.cpu);
         }
         follower.follow_same_silently(record);
+        follower.take_effects(record.cpu);
         follower.end_told(record);
     }
     follower.judge

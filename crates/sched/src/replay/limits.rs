@@ -38,18 +38,22 @@ impl Sched {
         (self.fair.pick_next_task)(self, cpu, curr, false).is_none()
     }
 
-    /// Throttles a queue that the other kernel found out of runtime.
-    pub fn follow_throttle(&mut self, cfs_rq: CfsRqId, now: Nanos) {
+    /// Throttles a queue that the other kernel found out of runtime, and with it the pool; but not if the pool was
+    /// `refilled` only after that.
+    pub fn follow_throttle(&mut self, cfs_rq: CfsRqId, now: Nanos, refilled: bool) {
         self.set_time(now);
         self.update_rq_clock(self.cpu_of(cfs_rq));
         if self.cfs_rqs[cfs_rq].throttled {
             return;
         }
         let group = self.cfs_rqs[cfs_rq].tg;
-        self.groups[group].bandwidth.runtime = 0;
+        let later = core::mem::take(&mut self.groups[group].bandwidth.runtime);
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.runtime_remaining = cfs.runtime_remaining.min(0);
         self.throttle_cfs_rq(cfs_rq);
+        if refilled {
+            self.groups[group].bandwidth.runtime = later;
+        }
     }
 
     /// A throttled queue goes back to work.
