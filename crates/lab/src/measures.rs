@@ -147,6 +147,15 @@ impl Measures {
         let machine = report.duration_ns as f64 * report.cpus.len() as f64;
         let whole = report.duration_ns as f64 * vcpus().count() as f64;
         if machine > 0.0 {
+            let specs = simulation
+                .guests()
+                .flat_map(|(_, guest)| guest.spec_reports());
+            let loops: u64 = specs.map(|spec| spec.loops).sum();
+            self.put(
+                "guest.loops",
+                "",
+                loops as f64 * 1e9 / report.duration_ns as f64,
+            );
             self.put("guest.run", "", time(|v| v.run_ns) * 100.0 / machine);
             self.put("guest.exit", "", time(|v| v.exit_ns) * 100.0 / machine);
             self.put("guest.steal", "", time(|v| v.steal_ns) * 100.0 / whole);

@@ -234,6 +234,12 @@ pub const GUEST_METRICS: &[MetricInfo] = &[
         "until the last task that guests' runs wait for has ended",
     ),
     metric(
+        "guest.loops",
+        "loops/s",
+        Better::Higher,
+        "runs of guests' tasks through their phases",
+    ),
+    metric(
         "guest.run",
         "%",
         Better::Neither,
