@@ -108,3 +108,20 @@ fn a_shorter_slice_is_served_sooner() {
     assert!(2 * p99("short") < p99("long"));
     assert!(cpu("short").abs_diff(cpu("long")) < cpu("long") / 50);
 }
+
+#[test]
+fn a_guest_s_vcpus_account_for_all_their_time() {
+    let report = report("guest.json", "--machine 1x4x1");
+    let guest = &report["guests"][0];
+    for vcpu in guest["vcpus"].as_array().unwrap() {
+        let time = |name: &str| vcpu[name].as_u64().unwrap();
+        let all = ["begun_ns", "run_ns", "idle_ns", "steal_ns", "exit_ns"];
+        assert_eq!(
+            all.map(time).iter().sum::<u64>(),
+            report["duration_ns"].as_u64().unwrap()
+        );
+        assert!(time("steal_ns") > 0, "hogs are beside it");
+    }
+    assert!(guest["yields"]["yielded"].as_u64().unwrap() > 0);
+    assert_eq!(report["guest_programs"][0]["guest"], "vm");
+}

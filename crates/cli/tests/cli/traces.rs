@@ -71,3 +71,18 @@ fn tracing_changes_nothing_and_two_runs_write_the_same_bytes() {
     let bytes = |name: &str| fs::read(folder.0.join(name)).unwrap();
     assert!(bytes("one.txt") == bytes("two.txt"));
 }
+
+#[test]
+fn each_guest_has_a_trace_of_its_own_beside_the_host_s() {
+    let workload = r#"{
+        "tasks": { "hog": { "run": 5000 } },
+        "guests": { "vm": { "vcpus": 2, "workload": { "tasks": { "inside": { "instance": 2, "run": 700, "sleep": 1300 } } } } } }"#;
+    let folder = Folder::with("traces_guests", workload);
+    let text = folder.run("run w.json -m 1x2x1 -d 50ms -t t.txt").clean();
+    assert!(text.contains("\nvCPUs\n") && text.contains("\nGuest vm, 2 CPUs, kernel 6.12\n"));
+    assert_eq!(folder.names(), ["t-vm.txt", "t.txt", "w.json"]);
+    let host = fs::read_to_string(folder.0.join("t.txt")).unwrap();
+    assert!(host.contains("next_comm=vm.vcpu-1") && !host.contains("inside"));
+    let guest = fs::read_to_string(folder.0.join("t-vm.txt")).unwrap();
+    assert!(guest.contains("next_comm=inside-0") && !guest.contains("vcpu"));
+}
