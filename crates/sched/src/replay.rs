@@ -65,6 +65,12 @@ impl Sched {
         true
     }
 
+    /// A wakeup is on its way to a CPU, or no longer. Whether it was before.
+    pub fn follow_ttwu_pending(&mut self, cpu: CpuId, pending: bool) -> bool {
+        self.cpu_sums.mark(cpu);
+        core::mem::replace(&mut self.rqs[cpu].ttwu_pending, pending)
+    }
+
     /// A task that is being woken leaves its CPU, as soon as the other has been chosen.
     pub fn follow_waking_migration(&mut self, task: TaskId, cpu: CpuId) {
         self.tasks[task].state = TaskState::Waking;

@@ -102,9 +102,27 @@ impl Follower<'_> {
         }
     }
 
+    /// A call of ours may reach the clock of the next charge before its record: it has made that charge.
+    pub(super) fn note_charged_ahead(&mut self) {
+        for cpu in self.sched.rqs.ids() {
+            let context = &mut self.cpus[cpu.idx()];
+            let Some((task, charge, clock)) = context.next_charge else {
+                continue;
+            };
+            let se = self.sched.tasks[task].se;
+            let made = self.sched.rqs[cpu].curr == task && self.sched.ses[se].exec_start == clock;
+            if made && charge > self.at {
+                context.charged_ahead = Some((task, charge));
+            }
+        }
+    }
+
     fn charged_clock(&mut self, task: TaskId, by: u32, ts: u64, runtime: u64) -> u64 {
         let cpu = self.sched.tasks[task].cpu;
         let se = self.sched.tasks[task].se;
+        if self.cpus[cpu.idx()].charged_ahead == Some((task, self.at)) {
+            return self.sched.rqs[cpu].clock;
+        }
         let clock = if self.sched.rqs[cpu].curr == task {
             let context = &self.cpus[cpu.idx()];
             let unused = context
@@ -184,12 +202,18 @@ impl Follower<'_> {
             let locked = context.clocks.get(&cpu.0).copied();
             let own = context.pending_clock.filter(|_| cpu.0 == r.cpu);
             let first = own.into_iter().chain(locked).min();
-            let limit = first.or_else(|| self.clock_limit(cpu)).unwrap_or(u64::MAX);
+            let first = first.or_else(|| self.unused_clock(cpu));
+            let next = self.next_charge(cpu).filter(|_| first.is_none());
+            self.cpus[cpu.idx()].next_charge = next;
+            let limit = first
+                .or(next.map(|(_, _, clock)| clock))
+                .unwrap_or(u64::MAX);
             self.limit_clock(cpu, limit);
         }
     }
 
-    fn clock_limit(&self, cpu: CpuId) -> Option<u64> {
+    /// The clock of a charge that is recorded, and that no call has used yet.
+    fn unused_clock(&self, cpu: CpuId) -> Option<u64> {
         let own = self.cpus[cpu.idx()].pending_clock;
         let by_others = self
             .cpus
@@ -197,18 +221,21 @@ impl Follower<'_> {
             .filter_map(|context| context.clocks.get(&cpu.0));
         let unused = own.into_iter().chain(by_others.copied());
         let held = self.sched.rqs[cpu].clock;
-        if let Some(recorded) = unused.filter(|&clock| clock > held).min() {
-            return Some(recorded);
-        }
+        unused.filter(|&clock| clock > held).min()
+    }
+
+    /// The running task's next charge that ours has not made.
+    fn next_charge(&self, cpu: CpuId) -> Option<(TaskId, usize, u64)> {
         let curr = self.sched.rqs[cpu].curr;
         if !self.sched.is_fair(curr) {
             return None;
         }
-        let se = self.sched.tasks[curr].se;
-        let (_, runtime) = self
-            .times
-            .charges(self.pid(curr)?, self.at.checked_sub(1)?)
-            .first()?;
-        Some(self.sched.ses[se].exec_start.saturating_add(*runtime))
+        let before = self.at.checked_sub(1)?;
+        let made = self.cpus[cpu.idx()].charged_ahead;
+        let made = made.and_then(|(task, charge)| (task == curr).then_some(charge));
+        let since = made.map_or(before, |charge| charge.max(before));
+        let (charge, runtime) = self.times.charges(self.pid(curr)?, since).first()?;
+        let begun = self.sched.ses[self.sched.tasks[curr].se].exec_start;
+        Some((curr, *charge, begun.saturating_add(*runtime)))
     }
 }

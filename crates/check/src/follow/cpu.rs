@@ -19,6 +19,10 @@ pub(super) struct Move {
 pub(super) struct CpuContext {
     /// Its own clock, updated by a call that no record has named yet.
     pub(super) pending_clock: Option<u64>,
+    /// The next charge of its running task, by task and record, and the clock that this tells.
+    pub(super) next_charge: Option<(TaskId, usize, u64)>,
+    /// The record to come of a charge that ours has already made in another call.
+    pub(super) charged_ahead: Option<(TaskId, usize)>,
     /// The task it is waking and queueing, between `sched_waking` and `sched_wakeup`.
     pub(super) waking: Option<i32>,
     /// Clocks that it updated on queues while holding their lock.

@@ -151,6 +151,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower.follow_same_silently(record);
         follower.take_effects(record.cpu);
         follower.end_told(record);
+        follower.note_charged_ahead();
     }
     follower.judge
 }

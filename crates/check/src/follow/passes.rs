@@ -148,7 +148,7 @@ fn ask_newly_idle(
     copy.set_overloaded(true);
     let rq = &mut copy.rqs[cpu];
     let avg_idle = std::mem::replace(&mut rq.avg_idle, u64::MAX / 2);
-    let ttwu_pending = std::mem::take(&mut rq.ttwu_pending);
+    let ttwu_pending = copy.follow_ttwu_pending(cpu, false);
     let sds: Vec<SdId> = copy.domains.for_each_domain(cpu).collect();
     let flags: Vec<_> = sds.iter().map(|&sd| copy.domains.sd[sd].flags).collect();
     for &sd in &sds {
@@ -167,7 +167,7 @@ fn ask_newly_idle(
         copy.domains.sd[sd].flags = flags;
     }
     copy.rqs[cpu].avg_idle = avg_idle;
-    copy.rqs[cpu].ttwu_pending = ttwu_pending;
+    copy.follow_ttwu_pending(cpu, ttwu_pending);
     copy.profile.features.set(Feature::NI_RANDOM, drawn);
 }
 

@@ -77,7 +77,7 @@ impl Follower<'_> {
         if self.sched.tasks[task].nr_cpus_allowed == 1 && !self.is_pinned(task) {
             self.sched.tasks[task].state = TaskState::Waking;
             if ahead.remote {
-                self.sched.rqs[CpuId(ahead.target)].ttwu_pending = true;
+                self.sched.follow_ttwu_pending(CpuId(ahead.target), true);
             }
             return;
         }
@@ -115,7 +115,7 @@ impl Follower<'_> {
         let kernel = CpuId(placement.ahead.target);
         placement.answer = Some(self.ask_placement(r, pid, placement.question, kernel));
         if placement.ahead.remote {
-            self.sched.rqs[kernel].ttwu_pending = true;
+            self.sched.follow_ttwu_pending(kernel, true);
         }
         let left = placement.ahead.migrate.is_some();
         self.placements.insert(pid, placement);
@@ -219,7 +219,7 @@ impl Follower<'_> {
             if placement.question.here.0 != r.cpu && !agrees {
                 let mut copy = self.sched.clone();
                 if placement.answer.is_some() && placement.ahead.remote {
-                    copy.rqs[kernel].ttwu_pending = false;
+                    copy.follow_ttwu_pending(kernel, false);
                 }
                 placement
                     .others

@@ -122,7 +122,7 @@ impl Follower<'_> {
             return;
         }
         if !direct {
-            self.sched.rqs[CpuId(target)].ttwu_pending = false;
+            self.sched.follow_ttwu_pending(CpuId(target), false);
         }
         let task = self.task(pid, "", target, r.ts);
         let curr_there = self.sched.rqs[self.sched.tasks[task].cpu].curr;
