@@ -103,10 +103,10 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5209, 4194),
-            (Measure::Pick, 320, 316),
-            (Measure::Preemption, 259, 256),
-            (Measure::Placement, 295, 291),
+            (Measure::State, 5209, 4191),
+            (Measure::Pick, 321, 318),
+            (Measure::Preemption, 259, 258),
+            (Measure::Placement, 295, 292),
             (Measure::Balance, 31, 20),
         ],
     );
@@ -117,11 +117,11 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2096, 1918),
-            (Measure::Pick, 361, 345),
-            (Measure::Preemption, 395, 381),
-            (Measure::Placement, 350, 329),
-            (Measure::Balance, 36, 25),
+            (Measure::State, 2096, 1942),
+            (Measure::Pick, 368, 363),
+            (Measure::Preemption, 395, 390),
+            (Measure::Placement, 350, 331),
+            (Measure::Balance, 35, 26),
         ],
     );
 }

@@ -120,6 +120,8 @@ pub struct Probes {
     known_queues: Vec<bool>,
     /// Entities whose state has been told, by id.
     known_entities: Vec<bool>,
+    /// Entities that were placed by their queue's virtual time alone and not charged since, by id.
+    placed_by_queue: Vec<bool>,
     /// How the next CPU to run out of tasks was balanced.
     pub newidle: Option<NewIdle>,
     /// How far the clock of each CPU can go: its running task is not charged before.
@@ -146,6 +148,18 @@ impl Probes {
         self.limits
             .get(cpu.idx())
             .map_or(now, |&limit| now.min(limit))
+    }
+
+    /// An entity was placed: by its queue's virtual time alone?
+    pub(crate) fn set_by_queue(&mut self, se: SeId, by_queue: bool) {
+        set(&mut self.placed_by_queue, se.idx());
+        self.placed_by_queue[se.idx()] = by_queue;
+    }
+
+    /// Has the entity been placed by its queue's virtual time alone, since this was last asked?
+    fn take_by_queue(&mut self, se: SeId) -> bool {
+        let placed = self.placed_by_queue.get_mut(se.idx());
+        placed.is_some_and(core::mem::take)
     }
 
     /// The state of an entity is determined by what was told or happened, from here on.
@@ -197,8 +211,12 @@ impl Sched {
         let places = point == ProbePoint::PlaceEntity;
         let first_of_entity = shows_time && probes.set_known(se);
         let first_of_queue = shows_time && !places && probes.set_queue_known(cfs_rq);
+        let charged = point == ProbePoint::StatRuntime;
+        let by_queue = charged && probes.take_by_queue(se) && !first_of_entity;
         if first_of_queue {
             self.shift_queue(cfs_rq, se, &told.values);
+        } else if by_queue {
+            self.shift_groups(cfs_rq, se, &told.values);
         }
         let held = Held {
             se,
@@ -272,6 +290,31 @@ impl Sched {
         for &other in &waiting {
             (self.fair.timeline_add)(self, cfs_rq, other);
         }
+    }
+
+    /// A queue's virtual time was another one when a task was placed by it. That is so because of the groups on it, whose
+    /// virtual runtime is not told: they move along.
+    fn shift_groups(&mut self, cfs_rq: CfsRqId, se: SeId, told: &ProbeValues) {
+        let Some(vruntime) = told[ProbeField::Vruntime as usize] else {
+            return;
+        };
+        let by = vruntime.wrapping_sub(self.ses[se].vruntime);
+        let groups: Vec<SeId> = self.cfs_rqs[cfs_rq]
+            .timeline
+            .iter()
+            .map(|e| e.se)
+            .filter(|&other| !self.ses[other].is_task())
+            .collect();
+        if by == 0 || groups.is_empty() {
+            return;
+        }
+        for group in groups {
+            (self.fair.timeline_remove)(self, cfs_rq, group);
+            self.ses[group].vruntime = self.ses[group].vruntime.wrapping_add(by);
+            (self.fair.timeline_add)(self, cfs_rq, group);
+        }
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.zero_vruntime = cfs.zero_vruntime.wrapping_add(by);
     }
 
     /// Can a kernel be in the state that was told? If not, the recording is damaged, and the sums would overflow.
@@ -355,7 +398,7 @@ mod tests {
     use super::*;
     use crate::profile::{KernelProfile, Release};
     use crate::topology::Topology;
-    use crate::units::TaskId;
+    use crate::units::{GroupId, TaskId};
 
     const CPU: CpuId = CpuId(0);
 
@@ -417,6 +460,36 @@ mod tests {
             told.ses[se].vruntime,
             told.cfs_rqs[held[0].cfs_rq].zero_vruntime
         );
+    }
+
+    #[test]
+    fn a_task_placed_by_its_queue_tells_where_the_groups_are() {
+        let profile = KernelProfile::new(Release::V6_1, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        let group = sched.create_group(GroupId::ROOT, 0);
+        let [grouped, alone] = [0, 0].map(|now| {
+            let task = sched.spawn(CPU, now);
+            sched.wake_up_new_task(CPU, task, now);
+            task
+        });
+        sched.sched_move_task(grouped, group, 0);
+        let entity = sched.cfs_rqs[sched.groups[group].cfs_rq[CPU.idx()]].se;
+        let root = sched.rqs[CPU].cfs;
+        let before = (
+            sched.ses[entity].vruntime,
+            sched.cfs_rqs[root].zero_vruntime,
+        );
+        let mut told = NOTHING_SHOWN;
+        let se = sched.tasks[alone].se;
+        let charged = sched.ses[se].vruntime;
+        told[ProbeField::Vruntime as usize] = Some(charged.wrapping_add(500));
+        sched.shift_groups(root, se, &told);
+        assert_eq!(sched.ses[entity].vruntime, before.0.wrapping_add(500));
+        assert_eq!(
+            sched.cfs_rqs[root].zero_vruntime,
+            before.1.wrapping_add(500)
+        );
+        assert_eq!(sched.ses[se].vruntime, charged, "it is told by itself");
     }
 
     #[test]

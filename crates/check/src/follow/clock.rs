@@ -5,12 +5,13 @@
 //! Source.  kernel/sched/fair.c `update_curr` @ 6.1, 6.12.
 //! Deviations. When a CPU leaves idle no charge tells its clock. It was read before the record, and before every
 //!          later charge by at least what was charged since: the earliest of these times stands for it, which can be
-//!          some µs late. Charges after that are exact relative to it.
+//!          some µs late. Charges after that are exact relative to it. What groups are charged is not recorded: where one
+//!          runs, the record of a wakeup or move tells the clock of it, some µs early or late.
 
 use super::Follower;
 use crate::record::{Record, What};
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
-use fairwind_sched::{CpuId, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, SeId, TaskId};
 
 /// If the clock is further from the time stamp than this, and not since the CPU's last record, the running task is not
 /// the one followed.
@@ -146,6 +147,37 @@ impl Follower<'_> {
         let told = self.leaving_clock(cpu);
         let latest = told.map_or(ts, |(_, told)| ts.min(told));
         latest.max(self.sched.rqs[cpu].clock)
+    }
+
+    /// The clock with which a task joins or leaves a queue that no charge tells. If it has to do with a running task that is
+    /// because the clock had been read before; but a running group's charge is not recorded, and the clock
+    /// was then read at about this time, and before the next charge.
+    pub(super) fn uncharged_clock(&self, cpu: CpuId, task: TaskId, ts: u64) -> u64 {
+        let mut se = self.sched.tasks[task].se;
+        let mut cfs_rq = self.queue_on(cpu, se);
+        loop {
+            let running = self.sched.cfs_rqs[cfs_rq].curr;
+            if running.is_some() {
+                let charged = self.sched.ses[running].is_task();
+                let held = self.sched.rqs[cpu].clock;
+                return if charged {
+                    held
+                } else {
+                    self.clock_at(cpu, ts)
+                };
+            }
+            se = self.sched.cfs_rqs[cfs_rq].se;
+            if se.is_none() {
+                return self.sched.rqs[cpu].clock;
+            }
+            cfs_rq = self.sched.ses[se].cfs_rq;
+        }
+    }
+
+    /// The queue of a CPU that an entity is, or would be, on.
+    fn queue_on(&self, cpu: CpuId, se: SeId) -> CfsRqId {
+        let group = self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].tg;
+        self.sched.groups[group].cfs_rq[cpu.idx()]
     }
 
     /// The clock held by a CPU that leaves idle, if it can be that with which its next task began to run.

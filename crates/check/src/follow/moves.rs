@@ -115,13 +115,13 @@ impl Follower<'_> {
 
     /// The clock of a queue that this CPU locked to move a task. A queue whose running task was not
     /// charged had its clock updated already; one that runs no fair task is never charged.
-    fn lock_clock(&mut self, cpu: u32, queue: CpuId, ts: u64) -> u64 {
+    fn lock_clock(&mut self, cpu: u32, queue: CpuId, task: TaskId, ts: u64) -> u64 {
         if let Some(&told) = self.cpu(cpu).clocks.get(&queue.0) {
             return told;
         }
         let rq = &self.sched.rqs[queue];
         if self.sched.is_fair(rq.curr) {
-            rq.clock
+            self.uncharged_clock(queue, task, ts)
         } else {
             self.clock_at(queue, ts)
         }
@@ -147,8 +147,8 @@ impl Follower<'_> {
                 followed.push(FollowedMove {
                     task: moved.task,
                     dest,
-                    src_now: self.lock_clock(cpu, orig, ts),
-                    dest_now: self.lock_clock(cpu, dest, ts),
+                    src_now: self.lock_clock(cpu, orig, moved.task, ts),
+                    dest_now: self.lock_clock(cpu, dest, moved.task, ts),
                 });
             }
         }

@@ -25,6 +25,8 @@ const FORK_NS: u64 = 200_000;
 pub(super) struct PendingWakeup {
     /// The waker's CPU.
     by: u32,
+    /// When it began.
+    ts: u64,
     wake_flags: u32,
     resched_before: bool,
     /// The task was running, about to sleep.
@@ -55,6 +57,7 @@ impl Follower<'_> {
         let wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
         let pending = PendingWakeup {
             by: r.cpu,
+            ts: r.ts,
             wake_flags,
             resched_before: r.need_resched,
             running,
@@ -140,7 +143,8 @@ impl Follower<'_> {
             if self.sched.is_idle(cpu) {
                 self.clock_out_of_idle(cpu, r.ts)
             } else {
-                self.sched.rqs[cpu].clock
+                let read = if direct { wakeup.ts } else { r.ts };
+                self.uncharged_clock(cpu, task, read)
             }
         });
         let before = self.sched.rqs[cpu].need_resched;
@@ -255,7 +259,13 @@ impl Follower<'_> {
         } else {
             self.cpu(r.cpu).clocks.remove(&target)
         };
-        let clock = told.unwrap_or_else(|| self.clock_out_of_idle(kernel, r.ts));
+        let clock = told.unwrap_or_else(|| {
+            if self.sched.is_idle(kernel) {
+                self.clock_out_of_idle(kernel, r.ts)
+            } else {
+                self.uncharged_clock(kernel, task, r.ts)
+            }
+        });
         self.told_of(ProbePoint::PlaceEntity, task);
         self.sched.follow_new_task(task, kernel, clock);
         if target == r.cpu {

@@ -77,6 +77,9 @@ impl Sched {
         } else {
             max_vruntime(entity.vruntime, vruntime)
         };
+        if let Some(probes) = &mut self.probes {
+            probes.set_by_queue(se, !initial && self.ses[se].vruntime == vruntime);
+        }
     }
 
     pub(super) fn enqueue_entity_cfs(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
