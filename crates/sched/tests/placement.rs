@@ -7,7 +7,7 @@ mod rig;
 
 use fairwind_sched::flags::WF_SYNC;
 use fairwind_sched::{CpuId, Policy, SchedAttr, Topology};
-use rig::{Rig, both};
+use rig::{MS, Rig, both};
 
 #[test]
 fn the_previous_cpu_if_it_is_idle() {
@@ -51,6 +51,33 @@ fn a_scan_finds_the_idle_cpu() {
         rig.hogs(&[0, 1, 2]);
         rig.set_scan(0, 4, false);
         assert_eq!(rig.wake(0, sleeper, 0), 3, "{release:?}");
+    });
+}
+
+#[test]
+fn an_idle_cpu_is_chosen_again_until_a_task_is_queued_there() {
+    // CPUs 0 to 2 are busy. Two wakers choose CPU 3 before either has queued its task; a third comes after the first has.
+    both(|release| {
+        let mut rig = Rig::new(release, Topology::regular(1, 4, 1));
+        let sleepers = [0, 1, 2].map(|cpu| rig.sleeper(cpu, &[0, 1, 2, 3]));
+        rig.hogs(&[0, 1, 2]);
+        rig.set_scan(0, 4, false);
+        let now = rig.now + MS;
+        let choose = |rig: &mut Rig, cpu: usize| {
+            let waker = CpuId(cpu as u32);
+            rig.sched
+                .choose_cpu_to_wake_on(waker, sleepers[cpu], now, 0)
+                .unwrap()
+        };
+        let chosen = [0, 1].map(|cpu| choose(&mut rig, cpu));
+        assert_eq!(chosen.map(|task| task.cpu), [CpuId(3); 2], "{release:?}");
+        for (waker, task) in chosen.into_iter().enumerate() {
+            rig.sched.wake_on_chosen_cpu(CpuId(waker as u32), task, now);
+        }
+        assert_ne!(choose(&mut rig, 2).cpu, CpuId(3), "{release:?}");
+        rig.settle();
+        let queued = |task| rig.sched.tasks[task].cpu;
+        assert_eq!(sleepers.map(queued)[..2], [CpuId(3); 2], "{release:?}");
     });
 }
 
