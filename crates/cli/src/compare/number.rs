@@ -16,9 +16,14 @@ pub(crate) fn format(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Percent with its sign.
+/// Percent with its sign; nothing is +0.00.
 pub(crate) fn change(percent: f64) -> String {
-    format!("{percent:+.2}")
+    let text = format!("{percent:+.2}");
+    if text == "-0.00" {
+        "+0.00".to_string()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -44,5 +49,6 @@ mod tests {
             (change(1.0), change(-0.5)),
             ("+1.00".into(), "-0.50".into())
         );
+        assert_eq!((change(-0.0), change(-0.004)), (change(0.0), change(0.0)));
     }
 }
