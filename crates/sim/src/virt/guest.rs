@@ -65,7 +65,7 @@ fn machine(name: &str, topology: GuestTopology, host: &Machine) -> Machine {
         ..costs.frequency
     };
     costs.power = Power::default();
-    Machine::new(name, "a guest", topology, host.caches.clone(), costs)
+    Machine::new(name, "a guest", topology, host.caches, costs)
 }
 
 impl Simulation {
