@@ -20,6 +20,7 @@ mod execute;
 mod idle;
 mod interrupt;
 mod kernel_files;
+mod latency;
 mod locks;
 mod measure;
 pub mod monitor;

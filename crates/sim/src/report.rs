@@ -3,6 +3,7 @@
 //! Units. `_ns` nanoseconds, `_usec` microseconds (names and units of cgroup v2's cpu.stat), `_mj` millijoules; shares are in
 //!        millionths of the CPU time of the whole machine.
 
+use crate::latency::Latencies;
 use crate::measure::GroupUsage;
 use crate::psi::PressureReport;
 use crate::simulation::Simulation;
@@ -10,7 +11,6 @@ use crate::task_run::TaskRun;
 use crate::virt::GuestReport;
 use fairwind_sched::group::RUNTIME_INF;
 use fairwind_sched::{CpuId, GroupId, Nanos, Policy, TaskId};
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// Version of the JSON form; grows when a field changes its meaning or goes away.
@@ -30,13 +30,14 @@ pub struct LatencyReport {
 }
 
 impl LatencyReport {
-    fn of(histogram: &Histogram<u32>) -> Self {
-        LatencyReport {
-            count: histogram.len(),
-            p50_ns: histogram.value_at_quantile(0.50),
-            p99_ns: histogram.value_at_quantile(0.99),
-            max_ns: histogram.max(),
-        }
+    /// None if nothing was measured.
+    pub(crate) fn of(latencies: &Latencies) -> Option<Self> {
+        (latencies.count() > 0).then(|| LatencyReport {
+            count: latencies.count(),
+            p50_ns: latencies.quantile(0.50),
+            p99_ns: latencies.quantile(0.99),
+            max_ns: latencies.max(),
+        })
     }
 }
 
@@ -301,7 +302,7 @@ impl Simulation {
             involuntary_switches: t.stats.nivcsw,
             migrations: self.sched.ses[t.se].nr_migrations,
             wakeups: run.wakeups,
-            wakeup_latency: run.latency.as_deref().map(LatencyReport::of),
+            wakeup_latency: LatencyReport::of(&run.latencies),
             throttled_ns: run.throttled_ns,
             run_delay_ns: t.stats.run_delay,
             loops: self.runtime.stats(program).loops,

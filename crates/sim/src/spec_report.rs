@@ -3,10 +3,10 @@
 //! Model. Times and counts are sums; percentiles are those of all wakeup latencies together, not averages of percentiles.
 //! Units. As in [`Report`](crate::Report).
 
+use crate::latency::Latencies;
 use crate::report::LatencyReport;
 use crate::simulation::Simulation;
 use fairwind_sched::{Nanos, TaskId};
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// Several tasks taken together.
@@ -47,7 +47,7 @@ pub struct MergedReport {
 /// Sums in the making.
 struct Merge {
     report: MergedReport,
-    latency: Option<Histogram<u32>>,
+    latencies: Latencies,
 }
 
 impl Merge {
@@ -71,7 +71,7 @@ impl Merge {
         };
         Merge {
             report,
-            latency: None,
+            latencies: Latencies::new(),
         }
     }
 
@@ -91,11 +91,7 @@ impl Merge {
         report.throttled_ns += run.throttled_ns;
         report.run_delay_ns += task.stats.run_delay;
         report.loops += simulation.runtime.stats(run.program as usize).loops;
-        match (&mut self.latency, run.latency.as_deref()) {
-            (Some(sum), Some(one)) => sum.add(one).expect("all latencies have the same bounds"),
-            (sum @ None, Some(one)) => *sum = Some(one.clone()),
-            (_, None) => {}
-        }
+        self.latencies.merge(&run.latencies);
     }
 
     fn finish(mut self, whole: u128) -> MergedReport {
@@ -104,12 +100,7 @@ impl Merge {
             self.report.ended_ns = None;
         }
         self.report.share_ppm = part.checked_div(whole).unwrap_or(0) as u64;
-        self.report.wakeup_latency = self.latency.map(|latency| LatencyReport {
-            count: latency.len(),
-            p50_ns: latency.value_at_quantile(0.50),
-            p99_ns: latency.value_at_quantile(0.99),
-            max_ns: latency.max(),
-        });
+        self.report.wakeup_latency = LatencyReport::of(&self.latencies);
         self.report
     }
 }

@@ -96,7 +96,7 @@ impl Simulation {
         }
         let run = &mut self.tasks[next.idx()];
         if let Some(woken_at) = run.woken_at.take() {
-            run.record_latency(self.now + delay - woken_at);
+            run.latencies.record(self.now + delay - woken_at);
             if run.program != u32::MAX {
                 self.runtime
                     .woke(run.program as usize, woken_at, self.now + delay);

@@ -1,9 +1,9 @@
 //! A task in execution: what is left of its present step, and what was measured of it.
 
+use crate::latency::Latencies;
 use crate::spinlock::NO_LOCK;
 use crate::virt::NO_VCPU;
 use fairwind_sched::{CpuId, Nanos, TaskId};
-use hdrhistogram::Histogram;
 
 /// What the task's present step is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,8 @@ pub(crate) struct TaskRun {
     pub(crate) woken_at: Option<Nanos>,
     /// Runnable and not running, since.
     pub(crate) waiting_throttled_then: Nanos,
-    pub(crate) latency: Option<Box<Histogram<u32>>>,
+    /// From each wakeup until it ran.
+    pub(crate) latencies: Latencies,
     pub(crate) wakeups: u64,
     pub(crate) throttled_ns: Nanos,
     pub(crate) cpu_ns: Nanos,
@@ -84,7 +85,7 @@ impl TaskRun {
             footprint_then: crate::warmth::Mark::default(),
             woken_at: None,
             waiting_throttled_then: 0,
-            latency: None,
+            latencies: Latencies::new(),
             wakeups: 0,
             throttled_ns: 0,
             cpu_ns: 0,
@@ -92,13 +93,5 @@ impl TaskRun {
             donors: Vec::new(),
             ended_at: None,
         }
-    }
-
-    /// Counts a wakeup latency.
-    pub(crate) fn record_latency(&mut self, latency: Nanos) {
-        let histogram = self.latency.get_or_insert_with(|| {
-            Box::new(Histogram::new_with_bounds(1, 1 << 40, 2).expect("valid bounds"))
-        });
-        histogram.saturating_record(latency);
     }
 }
