@@ -37,13 +37,14 @@ lint: ## Clippy without warnings, and the format
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-# The tests read traces back with trace-cmd and with Perfetto's own message classes for Python.
+# The tests read traces back with trace-cmd and with Perfetto's own message classes for Python, and count with valgrind.
 PERFETTO := import google.protobuf, perfetto.protos.perfetto.trace.perfetto_trace_pb2
 as_root = $(if $(filter 0,$(shell id -u)),,sudo )
 
 test-tools:
 	@missing=
 	command -v trace-cmd >/dev/null || missing+=" trace-cmd"
+	command -v valgrind >/dev/null || missing+=" valgrind"
 	if ! PATH="$(abspath $(VENV))/bin:$$PATH" python3 -c '$(PERFETTO)' 2>/dev/null; then
 		command -v python3 >/dev/null || missing+=" python3"
 		python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=" python3-venv"
