@@ -4,7 +4,8 @@
 //!        the first event. The slot's number is part of its key, so that the root tells where it comes from. Setting a slot
 //!        again replaces what it held, so that events that were overtaken do not stay behind.
 //! Cost.  A set slot changes its ancestors, and only up to the first that stays the same. Of 64 tasks that only compute on
-//!        8 CPUs, whose planned ends are always overtaken, an event takes 0.6 of the time that it takes with all in a heap.
+//!        8 CPUs, whose planned ends are always overtaken, an event takes 0.78 of the instructions that it takes with all in
+//!        a heap.
 
 use alloc::vec;
 use alloc::vec::Vec;

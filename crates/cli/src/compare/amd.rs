@@ -90,7 +90,7 @@ fn table(text: &mut String, results: &Results, block: &Block) {
     lines.extend(labels.iter().map(|label| format!("{label:>label_width$}")));
     for (column, name) in names.iter().enumerate() {
         // The bracket of each line stands where the widest part before it ends.
-        let mut parts = vec![[format!("{name}"), LEGEND.to_string()]];
+        let mut parts = vec![[name.to_string(), LEGEND.to_string()]];
         parts.extend(cells.iter().map(|row| row[column].clone()));
         let reach = |line: &String, part: &str| line.chars().count() + GAP + part.chars().count();
         let bracket = { lines.iter().zip(&parts) }

@@ -94,7 +94,7 @@ impl Plan {
 
     /// The runs. Seeds change slowest, so that what is done when Ctrl-C comes has all experiments.
     pub(crate) fn experiments(&self) -> Vec<Experiment> {
-        self.experiments_on(|machine| Arc::clone(machine))
+        self.experiments_on(Arc::clone)
     }
 
     /// The runs with one constant of each machine changed.
