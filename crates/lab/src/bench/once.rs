@@ -118,3 +118,22 @@ fn memory(line: &str) -> u64 {
     });
     kib.unwrap_or(0) * 1024
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::JOBS;
+
+    #[test]
+    fn every_job_has_its_tasks_and_a_machine() {
+        for job in JOBS {
+            Machine::load(job.full.machine).expect("the machine is known");
+            let mut simulation = simulation(job.small, job.workload(job.small));
+            simulation.run_until(job.small.start);
+            let has = simulation.report(false).tasks.len() as u32;
+            // A program's own task, which starts the others, may come on top.
+            let wanted = job.small.tasks..=job.small.tasks + 2;
+            assert!(wanted.contains(&has), "{}: {has}", job.name);
+        }
+    }
+}
