@@ -10,10 +10,11 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(TARGET)/test-tools
 
-.PHONY: all demo test test-tools fuzz fidelity record lint help
+.PHONY: all demo test test-tools fuzz fidelity record peers lint help
 
-all: ## Build the command: target/release/fairwind
-	$(CARGO) build --release --package fairwind
+# One static file: it runs on every Linux of the processor. It is glibc's: nothing here needs what glibc loads at run time.
+all: ## Build the command, one static file: target/release/fairwind
+	$(CARGO) rustc --release --package fairwind --bin fairwind -- -C target-feature=+crt-static
 
 demo: all ## Run an example: a container throttled though it is below its limit
 	$(TARGET)/release/fairwind run examples/throttled.json
@@ -29,6 +30,9 @@ fidelity: ## Write the agreement table of docs/fidelity.md anew
 
 record: ## Record the kept recordings anew in QEMU, or RECORDING=wakers-smt-6.12 alone
 	recordings/record $(addprefix recordings/,$(or $(RECORDING),$(notdir $(wildcard recordings/*-6.*))))
+
+peers: all ## Measure beside SimSo, SimPy and the real kernel's perf bench
+	peers/measure $(TARGET)/peers $(abspath $(TARGET))/release/fairwind
 
 lint: ## Clippy without warnings, and the format
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
