@@ -76,7 +76,7 @@ pub fn run_all(
             let Some(experiment) = experiments.get(idx) else {
                 break;
             };
-            let done = one(experiment, store, &go_on);
+            let done = one(experiment, store, go_on);
             let mut state = state.lock().expect("no thread panics while it holds it");
             match done {
                 Ok(None) => {}

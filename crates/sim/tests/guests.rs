@@ -54,7 +54,7 @@ fn guest(draw: &mut Draw, idx: u64) -> String {
     let vcpus = draw.range(1, 6);
     let kernel = draw.of(&["6.1", "6.12"]);
     let shape = match draw.range(0, 2) {
-        0 if vcpus % 2 == 0 => format!("\"topology\": \"1x{}x2\",", vcpus / 2),
+        0 if vcpus.is_multiple_of(2) => format!("\"topology\": \"1x{}x2\",", vcpus / 2),
         1 => format!("\"topology\": \"{vcpus}x1x1\","),
         _ => format!("\"vcpus\": {vcpus},"),
     };

@@ -138,7 +138,7 @@ mod tests {
         );
         let list = topology.cpu_list("0-2,5,x,9-");
         assert_eq!(list, Some(vec![0, 1, 2, 5]));
-        let endless = vec!["0-4294967295"; 9].join(",");
+        let endless = ["0-4294967295"; 9].join(",");
         assert_eq!(topology.cpu_list(&endless), None);
     }
 }
