@@ -1,7 +1,8 @@
 //! `fairwind bench`: how fast the simulation is.
 //!
 //! Model.       Each part of each job is done by this same command in a process of its own, one after the other, so that no
-//!              part finds memory or caches as another left them. Medians are printed.
+//!              part finds memory or caches as another left them. Medians are printed, after Ctrl-C those of the jobs
+//!              that were done.
 //! Not here.    The jobs, and what is measured inside a process (see `lab`).
 
 mod args;
@@ -14,14 +15,17 @@ mod table;
 pub(crate) use args::BenchArgs;
 
 use crate::error::Error;
+use crate::interrupt::{self, INTERRUPTED};
 use crate::output;
 use crate::suggest::nearest;
 use args::{BenchFormat, Part};
 use count::Counter;
 use fairwind_lab::bench::{Bound, JOBS, Job, Once, Size, footprint, hold_ops_per_s, once};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::{JobResults, Results};
 use serde::Serialize;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Carries out `fairwind bench`.
 pub(crate) fn bench(args: &BenchArgs) -> Result<ExitCode, Error> {
@@ -46,16 +50,47 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<ExitCode, Error> {
             "instructions are not counted: this needs hardware counters and perf, or valgrind",
         );
     }
+    interrupt::watch()?;
+    let progress = progress(jobs.len());
     let mut results = Results::new(Bound::measure(), counter);
-    for job in jobs {
-        results.jobs.push(measure(job, args.runs, counter)?);
+    for job in &jobs {
+        if interrupt::asked() {
+            break;
+        }
+        progress.set_message(job.name);
+        match measure(job, args.runs, counter) {
+            Ok(measured) => results.jobs.push(measured),
+            // Ctrl-C ends the process that does the part, too.
+            Err(_) if interrupt::asked() => break,
+            Err(error) => return Err(error),
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    let interrupted = results.jobs.len() < jobs.len();
+    if interrupted {
+        output::note("interrupted: these are the jobs that were done");
     }
     match args.format {
         BenchFormat::Table => output::print(&table::render(&results, baseline.as_ref()))?,
         BenchFormat::Json => output::print_raw(json(&results)?.as_bytes())?,
         BenchFormat::Csv => output::print_raw(&csv::render(&results)?)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if interrupted {
+        ExitCode::from(INTERRUPTED)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn progress(jobs: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(jobs as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("[{bar:30}] {pos} of {len} jobs, {msg}, {elapsed}")
+        .expect("the template is well-formed")
+        .progress_chars("=> ");
+    bar.set_style(style);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
 }
 
 fn find(name: &str) -> Result<&'static Job, Error> {

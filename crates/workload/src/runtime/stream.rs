@@ -31,9 +31,38 @@ pub(crate) struct Progress {
 
 /// Who waits at the ends of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiters {
-    pub(crate) readers: WaitQueue,
-    pub(crate) writers: WaitQueue,
+struct Waiters {
+    readers: WaitQueue,
+    writers: WaitQueue,
+}
+
+/// The task that makes a call, and what its call may change beside the bytes.
+struct Caller<'a> {
+    task: u32,
+    call: &'a mut Progress,
+    waiters: &'a mut Waiters,
+    links: &'a mut [Link],
+    out: &'a mut Effects,
+}
+
+impl Caller<'_> {
+    /// Waits for bytes.
+    fn wait_for_bytes(&mut self, exclusive: bool) {
+        self.waiters.readers.wait(self.task, exclusive, self.links);
+    }
+
+    /// Waits for room.
+    fn wait_for_room(&mut self, exclusive: bool) {
+        self.waiters.writers.wait(self.task, exclusive, self.links);
+    }
+
+    fn wake_readers(&mut self) {
+        self.waiters.readers.wake(self.links, self.out);
+    }
+
+    fn wake_writers(&mut self) {
+        self.waiters.writers.wake(self.links, self.out);
+    }
 }
 
 /// The bytes under way.
@@ -100,11 +129,17 @@ impl Stream {
         out: &mut Effects,
     ) -> bool {
         let before = call.moved;
-        let waiters = &mut self.waiters;
+        let mut caller = Caller {
+            task,
+            call,
+            waiters: &mut self.waiters,
+            links,
+            out,
+        };
         let done = match &mut self.buffer {
-            Buffer::Pipe(pipe) => pipe.write(task, bytes, call, waiters, links, out),
-            Buffer::Unix(unix) => unix.write(task, bytes, call, waiters, links, out),
-            Buffer::Tcp(tcp) => tcp.write(task, bytes, call, waiters, links, out),
+            Buffer::Pipe(pipe) => pipe.write(bytes, &mut caller),
+            Buffer::Unix(unix) => unix.write(bytes, &mut caller),
+            Buffer::Tcp(tcp) => tcp.write(bytes, &mut caller),
         };
         self.written += u64::from(call.moved - before);
         done
@@ -119,11 +154,17 @@ impl Stream {
         links: &mut [Link],
         out: &mut Effects,
     ) -> Option<u32> {
-        let waiters = &mut self.waiters;
+        let mut caller = Caller {
+            task,
+            call,
+            waiters: &mut self.waiters,
+            links,
+            out,
+        };
         let got = match &mut self.buffer {
-            Buffer::Pipe(pipe) => pipe.read(task, bytes, call, waiters, links, out),
-            Buffer::Unix(unix) => unix.read(task, bytes, call, waiters, links, out),
-            Buffer::Tcp(tcp) => tcp.read(task, bytes, call, waiters, links, out),
+            Buffer::Pipe(pipe) => pipe.read(bytes, &mut caller),
+            Buffer::Unix(unix) => unix.read(bytes, &mut caller),
+            Buffer::Tcp(tcp) => tcp.read(bytes, &mut caller),
         };
         self.read += u64::from(got.unwrap_or(0));
         got

@@ -7,9 +7,7 @@
 //! Units.       Bytes.
 //! Source.      fs/pipe.c `pipe_write`, `pipe_read`, `pipe_poll` @ 6.12; 6.1 does the same.
 
-use super::{Progress, Waiters};
-use crate::runtime::Effects;
-use crate::runtime::queue::Link;
+use super::Caller;
 
 /// Pages of a pipe (`PIPE_DEF_BUFFERS`).
 const SLOTS: usize = 16;
@@ -99,62 +97,46 @@ impl Pipe {
         drained
     }
 
-    pub(super) fn write(
-        &mut self,
-        task: u32,
-        bytes: u32,
-        call: &mut Progress,
-        waiters: &mut Waiters,
-        links: &mut [Link],
-        out: &mut Effects,
-    ) -> bool {
-        if call.waited && self.is_full() {
-            waiters.writers.wait(task, true, links);
+    pub(super) fn write(&mut self, bytes: u32, caller: &mut Caller) -> bool {
+        if caller.call.waited && self.is_full() {
+            caller.wait_for_room(true);
             return false;
         }
         let was_empty = self.is_empty();
-        if !call.waited {
-            call.moved += self.merge(bytes % PAGE);
+        if !caller.call.waited {
+            caller.call.moved += self.merge(bytes % PAGE);
         }
-        call.moved += self.fill(bytes - call.moved);
-        if call.moved < bytes {
+        caller.call.moved += self.fill(bytes - caller.call.moved);
+        if caller.call.moved < bytes {
             if was_empty {
-                waiters.readers.wake(links, out);
+                caller.wake_readers();
             }
-            call.waited = true;
-            waiters.writers.wait(task, true, links);
+            caller.call.waited = true;
+            caller.wait_for_room(true);
             return false;
         }
         if was_empty || self.poll_usage {
-            waiters.readers.wake(links, out);
+            caller.wake_readers();
         }
-        if call.waited && !self.is_full() {
-            waiters.writers.wake(links, out);
+        if caller.call.waited && !self.is_full() {
+            caller.wake_writers();
         }
         true
     }
 
-    pub(super) fn read(
-        &mut self,
-        task: u32,
-        bytes: u32,
-        call: &mut Progress,
-        waiters: &mut Waiters,
-        links: &mut [Link],
-        out: &mut Effects,
-    ) -> Option<u32> {
+    pub(super) fn read(&mut self, bytes: u32, caller: &mut Caller) -> Option<u32> {
         if self.is_empty() {
-            call.waited = true;
-            waiters.readers.wait(task, true, links);
+            caller.call.waited = true;
+            caller.wait_for_bytes(true);
             return None;
         }
         let was_full = self.is_full();
         let got = self.drain(bytes);
         if was_full {
-            waiters.writers.wake(links, out);
+            caller.wake_writers();
         }
-        if call.waited && !self.is_empty() {
-            waiters.readers.wake(links, out);
+        if caller.call.waited && !self.is_empty() {
+            caller.wake_readers();
         }
         Some(got)
     }

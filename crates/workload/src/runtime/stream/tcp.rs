@@ -9,9 +9,7 @@
 //! Deviations.  TCP windows do not grow, and acknowledgements cost nothing: in request and response they travel with the
 //!              data.
 
-use super::{Progress, Waiters};
-use crate::runtime::Effects;
-use crate::runtime::queue::Link;
+use super::Caller;
 
 /// Bytes that may be under way and unread.
 const WINDOW: u32 = 65_536;
@@ -36,47 +34,31 @@ impl Tcp {
         self.queued == 0
     }
 
-    pub(super) fn write(
-        &mut self,
-        task: u32,
-        bytes: u32,
-        call: &mut Progress,
-        waiters: &mut Waiters,
-        links: &mut [Link],
-        out: &mut Effects,
-    ) -> bool {
-        let part = (bytes - call.moved).min(WINDOW - self.queued);
+    pub(super) fn write(&mut self, bytes: u32, caller: &mut Caller) -> bool {
+        let part = (bytes - caller.call.moved).min(WINDOW - self.queued);
         if part > 0 {
             self.queued += part;
-            call.moved += part;
-            waiters.readers.wake(links, out);
+            caller.call.moved += part;
+            caller.wake_readers();
         }
-        if call.moved < bytes {
+        if caller.call.moved < bytes {
             self.full = true;
-            waiters.writers.wait(task, false, links);
+            caller.wait_for_room(false);
         }
-        call.moved == bytes
+        caller.call.moved == bytes
     }
 
-    pub(super) fn read(
-        &mut self,
-        task: u32,
-        bytes: u32,
-        call: &mut Progress,
-        waiters: &mut Waiters,
-        links: &mut [Link],
-        out: &mut Effects,
-    ) -> Option<u32> {
+    pub(super) fn read(&mut self, bytes: u32, caller: &mut Caller) -> Option<u32> {
         if self.is_empty() {
-            call.waited = true;
-            waiters.readers.wait(task, false, links);
+            caller.call.waited = true;
+            caller.wait_for_bytes(false);
             return None;
         }
         let got = bytes.min(self.queued);
         self.queued -= got;
         if self.full && self.queued <= WINDOW / 2 {
             self.full = false;
-            waiters.writers.wake(links, out);
+            caller.wake_writers();
         }
         Some(got)
     }

@@ -9,9 +9,7 @@
 //!              `sock_alloc_send_pskb`, `sock_def_readable` @ 6.12. The memory of a buffer: counting the writes that a
 //!              socket of a 6.18 kernel took, for sizes of 1 byte to 32 KiB.
 
-use super::{Progress, Waiters};
-use crate::runtime::Effects;
-use crate::runtime::queue::Link;
+use super::Caller;
 use std::collections::VecDeque;
 
 /// The sender's allowance (`net.core.wmem_default`).
@@ -61,41 +59,27 @@ impl Unix {
         self.skbs.is_empty()
     }
 
-    pub(super) fn write(
-        &mut self,
-        task: u32,
-        bytes: u32,
-        call: &mut Progress,
-        waiters: &mut Waiters,
-        links: &mut [Link],
-        out: &mut Effects,
-    ) -> bool {
-        while call.moved < bytes {
+    pub(super) fn write(&mut self, bytes: u32, caller: &mut Caller) -> bool {
+        while caller.call.moved < bytes {
             if self.charged >= SNDBUF {
-                waiters.writers.wait(task, false, links);
+                caller.wait_for_room(false);
                 return false;
             }
-            let size = (bytes - call.moved).min(SNDBUF / 2 - 64).min(LARGEST);
+            let size = (bytes - caller.call.moved)
+                .min(SNDBUF / 2 - 64)
+                .min(LARGEST);
             self.charged += truesize(size);
             self.skbs.push_back(Skb { size, left: size });
-            call.moved += size;
-            waiters.readers.wake(links, out);
+            caller.call.moved += size;
+            caller.wake_readers();
         }
         true
     }
 
-    pub(super) fn read(
-        &mut self,
-        task: u32,
-        bytes: u32,
-        call: &mut Progress,
-        waiters: &mut Waiters,
-        links: &mut [Link],
-        out: &mut Effects,
-    ) -> Option<u32> {
+    pub(super) fn read(&mut self, bytes: u32, caller: &mut Caller) -> Option<u32> {
         if self.is_empty() {
-            call.waited = true;
-            waiters.readers.wait(task, false, links);
+            caller.call.waited = true;
+            caller.wait_for_bytes(false);
             return None;
         }
         let mut got = 0;
@@ -109,7 +93,7 @@ impl Unix {
                 self.charged -= truesize(first.size);
                 self.skbs.pop_front();
                 if self.charged * 4 <= SNDBUF {
-                    waiters.writers.wake(links, out);
+                    caller.wake_writers();
                 }
             }
         }
