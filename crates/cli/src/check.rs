@@ -3,7 +3,7 @@
 use crate::args::CheckArgs;
 use crate::error::Error;
 use crate::output;
-use crate::profile::change;
+use crate::profile::{change, warnings};
 use fairwind_check::report::percent;
 use fairwind_check::{Given, Measure, Recording, Report, check};
 use fairwind_machine::Machine;
@@ -107,10 +107,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Error> {
     let mut recording = Recording::open(&args.recording, given).map_err(Error::input)?;
     let profile = recording.facts().profile.clone();
     let choice = change(profile, &args.features, &args.settings)?;
-    choice
-        .warnings
-        .iter()
-        .for_each(|what| output::warning(what));
+    warnings(&choice).for_each(|what| output::warning(&what));
     recording.set_profile(choice.profile);
     let report = check(&recording);
     match args.format {

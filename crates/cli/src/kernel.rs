@@ -3,13 +3,13 @@
 use crate::args::KernelArgs;
 use crate::error::Error;
 use crate::output::{self, HEADING};
-use crate::profile::BUILD_SETTINGS;
 use crate::text_table::Columns;
 use fairwind_machine::Machine;
 use fairwind_sched::features::{FeatureInfo, Origin};
 use fairwind_sched::levels::LEVEL_TUNABLES;
 use fairwind_sched::profile::TunableInfo;
 use fairwind_sched::{FEATURES, KernelProfile, Release, TUNABLES};
+use fairwind_sim::BUILD_SETTINGS;
 use std::fmt::Write;
 use std::process::ExitCode;
 

@@ -19,6 +19,7 @@ mod event;
 mod execute;
 mod idle;
 mod interrupt;
+mod kernel_choice;
 mod kernel_files;
 mod latency;
 mod locks;
@@ -41,6 +42,7 @@ mod virt;
 mod waking;
 mod warmth;
 
+pub use kernel_choice::{BUILD_SETTINGS, BuildSetting, Choice, SwitchError, SwitchKind};
 pub use kernel_files::KernelFile;
 pub use monitor::{Monitor, Violation};
 pub use psi::PressureReport;

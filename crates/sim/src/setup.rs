@@ -34,6 +34,11 @@ impl fmt::Display for SetupError {
 impl std::error::Error for SetupError {}
 
 impl SetupError {
+    /// An error that says this.
+    pub(crate) fn of(what: String) -> SetupError {
+        SetupError { what }
+    }
+
     /// The same, of a part of what was asked for.
     pub(crate) fn within(self, part: &str) -> SetupError {
         SetupError {

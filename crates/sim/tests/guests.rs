@@ -167,3 +167,28 @@ fn two_runs_are_equal() {
         assert!(run(number, false) == run(number, false), "case {number}");
     }
 }
+
+/// The hog's CPU ticks at the rate of the guest's kernel, whatever the host's is.
+#[test]
+fn a_guest_has_the_switches_it_is_given() {
+    let ticks = |kernel: &str| {
+        let text = format!(
+            "{{ \"guests\": {{ \"vm\": {{ \"vcpus\": 1, {kernel} \"workload\": {{ \"tasks\": {{ \"hog\": {{ \"run\": 1000 }} }} }} }} }} }}"
+        );
+        let machine = Machine::load("1x1x1").unwrap();
+        let mut profile = KernelProfile::new(Release::V6_12, 1);
+        profile.hz = 100;
+        let config = Config {
+            machine,
+            profile,
+            duration: Some(1_000_000_000),
+            seed: 1,
+        };
+        let mut simulation = Simulation::new(config, parse(&text, "vm.json").unwrap()).unwrap();
+        simulation.run();
+        simulation.report(false).guests[0].report.totals.ticks
+    };
+    assert!((240..=260).contains(&ticks("")), "the default");
+    assert!((990..=1010).contains(&ticks("\"kernel\": \"hz=1000\",")));
+    assert!((490..=510).contains(&ticks("\"kernel\": \"6.1,hz=250,hz=500\",")));
+}

@@ -10,9 +10,6 @@
 use crate::programs::{self, Program};
 use crate::spec::{TaskSpecId, Workload};
 
-/// Kernels that a guest can run: the names of the releases.
-pub const GUEST_KERNELS: [&str; 2] = ["6.1", "6.12"];
-
 /// One virtual machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GuestSpec {
@@ -22,8 +19,8 @@ pub struct GuestSpec {
     pub vcpus: TaskSpecId,
     /// What the guest sees of CPUs.
     pub topology: GuestTopology,
-    /// The guest's kernel, one of [`GUEST_KERNELS`]; none: the host's.
-    pub kernel: Option<String>,
+    /// The guest's kernel; none: the host's, with its default features.
+    pub kernel: Option<GuestKernel>,
     /// What KVM is told.
     pub kvm: KvmParams,
     /// What the guest's kernel takes its spinlocks for.
@@ -42,6 +39,15 @@ impl GuestSpec {
         // A file beside them measures nothing: what they measure is counted as without it.
         programs::join(None, made.collect()).1
     }
+}
+
+/// A guest's kernel, as it was written: what kernels and switches there are is not known here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GuestKernel {
+    /// A release, switches, or both, by commas: `6.1,NO_SIS_UTIL,hz=1000`.
+    pub text: String,
+    /// Where it stands, for errors: `vm.json:3:17, in guests/vm/kernel`.
+    pub place: String,
 }
 
 /// Sockets, cores of a socket, threads of a core. The cores of a socket share a last-level cache.

@@ -32,7 +32,9 @@ fn a_guest_s_vcpus_are_threads_of_the_host() {
     };
     assert_eq!(guest.name, "vm");
     assert_eq!(guest.topology.nr_vcpus(), 6);
-    assert_eq!(guest.kernel.as_deref(), Some("6.1"));
+    let kernel = guest.kernel.as_ref().unwrap();
+    assert_eq!(kernel.text, "6.1");
+    assert!(kernel.place.ends_with(", in guests/vm/kernel"));
     assert_eq!(guest.workload.tasks[0].name, "hog");
     let kvm = KvmParams {
         halt_poll_ns: Some(0),
@@ -103,8 +105,8 @@ fn what_is_wrong_with_a_guest_is_told_with_its_place() {
             "\"topology\" has 2 vCPUs and \"vcpus\" is 3",
         ),
         (
-            format!("{{ \"vcpus\": 1, \"kernel\": \"2.6\", {INSIDE} }}"),
-            "expected one of the kernels 6.1, 6.12",
+            format!("{{ \"vcpus\": 1, \"kernel\": 6.1, {INSIDE} }}"),
+            "expected KERNEL[,SWITCH]..., such as \"6.1,NO_SIS_UTIL\"",
         ),
         (
             format!("{{ \"vcpus\": 1, \"spinlocks\": \"fast\", {INSIDE} }}"),

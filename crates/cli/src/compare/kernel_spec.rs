@@ -5,8 +5,9 @@
 //!              with the base's switches before its own.
 
 use crate::error::Error;
-use crate::profile::{self, Choice};
+use crate::profile;
 use fairwind_sched::Release;
+use fairwind_sim::Choice;
 
 /// A kernel to compare.
 #[derive(Debug)]

@@ -139,9 +139,9 @@ fn kernels(args: &CompareArgs, nr_cpus: usize) -> Result<Vec<Kernel>, Error> {
         kernels.push(kernel);
     }
     let mut told = Vec::new();
-    for warning in kernels.iter().flat_map(|kernel| &kernel.choice.warnings) {
+    for warning in { kernels.iter() }.flat_map(|kernel| crate::profile::warnings(&kernel.choice)) {
         if !told.contains(&warning) {
-            output::warning(warning);
+            output::warning(&warning);
             told.push(warning);
         }
     }

@@ -43,9 +43,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     }
     let (workload, programs) = input::read(&args.workloads)?;
     let warnings = workload.warnings.iter().map(ToString::to_string);
-    for warning in choice
-        .warnings
-        .into_iter()
+    for warning in profile::warnings(&choice)
         .chain(idle_options(args))
         .chain(warnings)
     {

@@ -160,3 +160,32 @@ fn traces_that_cannot_be_written() {
     refused(&folder, "run w.json -t x.txt -t x.txt", &["given twice"]);
     refused(&folder, "run w.json -t x.txt -t y.foo", &[".pftrace"]);
 }
+
+#[test]
+fn kernels_of_guests_that_there_are_not() {
+    let folder = Folder::with("errors_guest_kernel", GOOD);
+    for (kernel, says) in [
+        (
+            "6.2",
+            "no kernel \"6.2\"; there are 6.1, 6.12; expected KERNEL[,SWITCH]...",
+        ),
+        ("6.1,", "no kernel \"\"; there are"),
+        (
+            "6.12,SIS_UTLI",
+            "SIS_UTLI: unknown feature; features of 6.12, each also with NO_: ",
+        ),
+        (
+            "6.12,LAST_BUDDY",
+            "LAST_BUDDY: Linux 6.12 has no such feature, 6.1 has",
+        ),
+        ("hz=1", "hz=1: expected ticks a second"),
+    ] {
+        let guest = format!("\"vcpus\": 1,\n \"kernel\": \"{kernel}\", \"workload\": {GOOD}");
+        folder.write(
+            "vm.json",
+            format!("{{ \"guests\": {{ \"vm\": {{ {guest} }} }} }}"),
+        );
+        let place = "error: vm.json:2:12, in guests/vm/kernel: ";
+        refused(&folder, "run vm.json -m 1x2x1", &[place, says]);
+    }
+}

@@ -2,13 +2,15 @@
 //!
 //! Model.       The guest's machine has the topology it is given, the caches and costs of the host's, and one idle state, HLT,
 //!              which costs what the host makes of it. How fast its CPUs are is the host's.
-//! Deviations.  Without "kernel" the guest runs the host's release, with its default features whatever the host's are.
+//!              Its kernel is the release it is given, or else the host's, with default features and tunables but for the
+//!              switches it is given, whatever the host's are.
 
 use super::directed_yield::YieldStats;
 use super::params::Kvm;
 use super::platform::Platform;
 use super::rq_lock::RqLock;
 use super::vcpu::Vcpu;
+use crate::kernel_choice::{Choice, SwitchError};
 use crate::setup::SetupError;
 use crate::simulation::{Config, Simulation};
 use fairwind_machine::{Frequency, IdleState, IdleStates, Machine, Power};
@@ -36,6 +38,43 @@ impl Guest {
     pub(crate) fn is_over(&self, now: Nanos) -> bool {
         self.sim.runtime.is_over() || self.sim.end.is_some_and(|end| now >= end)
     }
+}
+
+/// The guest's kernel, and what has no effect in it.
+fn profile(
+    spec: &GuestSpec,
+    host: Release,
+    warnings: &mut Vec<String>,
+) -> Result<KernelProfile, SetupError> {
+    let nr_vcpus = spec.topology.nr_vcpus() as usize;
+    let Some(kernel) = &spec.kernel else {
+        return Ok(KernelProfile::new(host, nr_vcpus));
+    };
+    let mut items = kernel.text.split(',').map(str::trim).peekable();
+    let named = items.peek().and_then(|first| Release::parse(first));
+    if named.is_some() {
+        items.next();
+    }
+    let release = named.unwrap_or(host);
+    let mut choice = Choice::of(KernelProfile::new(release, nr_vcpus));
+    for item in items {
+        let switched = choice.switch(item);
+        switched.map_err(|error| unknown_switch(item, &error).within(&kernel.place))?;
+    }
+    warnings.extend(choice.warnings.into_iter().map(|(_, what)| what));
+    Ok(choice.profile)
+}
+
+/// What is neither a kernel nor a switch of it.
+fn unknown_switch(item: &str, error: &SwitchError) -> SetupError {
+    if item.is_empty() || item.starts_with(|c: char| c.is_ascii_digit()) {
+        let names = Release::ALL.map(Release::name).join(", ");
+        let form = "KERNEL[,SWITCH]..., such as \"6.1,NO_SIS_UTIL,hz=1000\"";
+        return SetupError::of(format!(
+            "no kernel \"{item}\"; there are {names}; expected {form}"
+        ));
+    }
+    SetupError::of(error.to_string())
 }
 
 /// The machine that a guest sees.
@@ -85,11 +124,12 @@ impl Simulation {
     fn make_guest(&mut self, idx: usize, spec: GuestSpec) -> Result<Guest, SetupError> {
         let release = self.sched.profile.release;
         let kvm = Kvm::of(release, spec.kvm);
-        let named = spec.kernel.as_deref().and_then(Release::parse);
         let nr_vcpus = spec.topology.nr_vcpus();
+        let mut warnings = Vec::new();
+        let profile = profile(&spec, release, &mut warnings)?;
         let config = Config {
             machine: machine(&spec.name, spec.topology, &self.machine),
-            profile: KernelProfile::new(named.unwrap_or(release), nr_vcpus as usize),
+            profile,
             duration: None,
             // Guests of one kind do not draw the same numbers.
             seed: self.seed.wrapping_add((idx as u64 + 1) << 32),
@@ -101,7 +141,8 @@ impl Simulation {
             self.machine.clone(),
             spec.spinlocks,
         )));
-        for warning in std::mem::take(&mut sim.warnings) {
+        warnings.append(&mut sim.warnings);
+        for warning in warnings {
             self.warnings
                 .push(format!("guest {}: {warning}", spec.name));
         }

@@ -74,6 +74,13 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// A place as errors name it.
+    pub(crate) fn place(&self, at: Place) -> String {
+        let (name, text) = self.files[at.file as usize];
+        let (line, column) = line_and_column(text, at.offset);
+        format!("{name}:{line}:{column}, in {}", self.path.join("/"))
+    }
+
     /// Line of a place.
     pub(crate) fn line(&self, at: Place) -> u32 {
         line_and_column(self.files[at.file as usize].1, at.offset).0

@@ -215,17 +215,14 @@ fn shape(text: &str) -> Option<GuestTopology> {
     }
 }
 
-fn kernel(cx: &mut Context<'_>, keys: &Keys<'_>) -> Result<Option<String>, Error> {
+fn kernel(cx: &mut Context<'_>, keys: &Keys<'_>) -> Result<Option<GuestKernel>, Error> {
     let Some(value) = keys.get("kernel") else {
         return Ok(None);
     };
-    let expected = format!("one of the kernels {}", GUEST_KERNELS.join(", "));
     cx.within("kernel", |cx| {
-        let name = cx.text(value, &expected)?;
-        if !GUEST_KERNELS.contains(&name) {
-            return Err(cx.bad(value, expected.clone()));
-        }
-        Ok(Some(name.to_string()))
+        let text = cx.text(value, "KERNEL[,SWITCH]..., such as \"6.1,NO_SIS_UTIL\"")?;
+        let (text, place) = (text.to_string(), cx.place(value.at));
+        Ok(Some(GuestKernel { text, place }))
     })
 }
 
