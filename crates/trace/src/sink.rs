@@ -127,6 +127,19 @@ pub trait TraceSink {
     /// Tells of a guest. Formats that tie no traces together leave it out.
     fn guest(&mut self, _info: &GuestInfo) {}
 
+    /// A sink for a guest's events in this same trace, under a number above 0 that no other guest there has. None: a trace
+    /// of this format is of one machine. The file gets its name when this sink and those of all guests have finished.
+    ///
+    /// # Errors
+    /// When the trace cannot be written.
+    fn guest_sink(
+        &self,
+        _machine_id: u32,
+        _header: &Header,
+    ) -> io::Result<Option<Box<dyn TraceSink>>> {
+        Ok(None)
+    }
+
     /// Ends the trace and gives the file its name.
     ///
     /// # Errors

@@ -107,3 +107,72 @@ fn all_events_of_many_bundles_come_back() {
     assert_eq!(found.len(), 60_000);
     assert!(found == expected);
 }
+
+/// The same events on a host and on two guests: each machine has all of them, under its own number.
+#[test]
+fn a_host_and_its_guests_are_machines_of_one_trace() {
+    let folder = stream::folder("perfetto_guests");
+    let path = folder.join("all.pftrace");
+    let mut host = fairwind_trace::create(&path, &stream::header()).unwrap();
+    let guest = |machine_id| {
+        let header = fairwind_trace::Header {
+            machine: format!("guest-{machine_id}"),
+            ..stream::header()
+        };
+        host.guest_sink(machine_id, &header).unwrap().unwrap()
+    };
+    let mut guests = vec![guest(1), guest(2)];
+    for sink in [&mut host].into_iter().chain(&mut guests) {
+        stream::announce(sink.as_mut());
+        for event in stream::events() {
+            sink.event(&event).unwrap();
+        }
+    }
+    host.finish().unwrap();
+    for guest in guests {
+        assert!(!path.exists(), "while a guest's events may come");
+        guest.finish().unwrap();
+    }
+    assert_eq!(stream::files(&folder), ["all.pftrace"]);
+    let decoded = decode(&path);
+    let of = |machine: &str| -> Vec<String> {
+        let lines = decoded.lines().filter(|line| {
+            let place = line.split_whitespace().nth(1).unwrap();
+            let of_guest = place.starts_with('m') && place.contains('.');
+            if machine.is_empty() {
+                !of_guest
+            } else {
+                place.starts_with(machine)
+            }
+        });
+        lines
+            .map(|line| line.replacen(machine, "", 1))
+            .filter(|line| !line.starts_with("name system"))
+            .collect()
+    };
+    assert_eq!(of("").len(), stream::events().len() + 5);
+    assert_eq!(of("m1."), of(""));
+    assert_eq!(of("m2."), of(""));
+    assert!(decoded.contains("name m2.system Linux 6.12 x86_64 guest-2 cpus=4 hz=250"));
+}
+
+#[test]
+fn a_trace_with_a_guest_that_did_not_finish_is_none() {
+    let folder = stream::folder("perfetto_unfinished");
+    let path = folder.join("all.pftrace");
+    let host = fairwind_trace::create(&path, &stream::header()).unwrap();
+    let guest = host.guest_sink(1, &stream::header()).unwrap();
+    drop(guest);
+    host.finish().unwrap();
+    assert!(stream::files(&folder).is_empty());
+}
+
+#[test]
+fn other_formats_hold_one_machine() {
+    let folder = stream::folder("one_machine");
+    for extension in ["txt", "dat"] {
+        let path = folder.join("a").with_extension(extension);
+        let sink = fairwind_trace::create(&path, &stream::header()).unwrap();
+        assert!(sink.guest_sink(1, &stream::header()).unwrap().is_none());
+    }
+}

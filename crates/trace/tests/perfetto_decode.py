@@ -98,8 +98,11 @@ def main():
     with open(sys.argv[-1], "rb") as file:
         trace = Trace.FromString(file.read())
     tracks, lines, timers = {}, [], {"local_timer_entry": 0, "local_timer_exit": 0}
+    # The host's machine id is 0, which is not written.
+    assert trace.packet[0].machine_id == 0
     for packet in trace.packet:
         kind = packet.WhichOneof("data")
+        machine = f"m{packet.machine_id}." if packet.machine_id else ""
         if kind == "ftrace_events":
             for e in packet.ftrace_events.event:
                 event = e.WhichOneof("event")
@@ -107,32 +110,33 @@ def main():
                     timers[event] += 1
                 if event == "local_timer_exit":
                     continue
-                place = f"cpu{packet.ftrace_events.cpu}"
+                place = f"{machine}cpu{packet.ftrace_events.cpu}"
                 line = f"{e.timestamp} {place} {ftrace_line(e)}"
                 if flags:
                     line = f"{e.timestamp} flags={e.common_flags} pid={e.pid}"
                 lines.append((e.timestamp, line))
             continue
-        assert packet.trusted_packet_sequence_id == 1
+        assert packet.trusted_packet_sequence_id == packet.machine_id + 1
         if kind == "system_info":
             info = packet.system_info
             uts = info.utsname
             print(
-                f"name system {uts.sysname} {uts.release} {uts.machine} {info.machine_name} "
+                f"name {machine}system {uts.sysname} {uts.release} {uts.machine} {info.machine_name} "
                 f"cpus={info.num_cpus} hz={info.hz}"
             )
         elif kind == "process_tree":
             for p in packet.process_tree.processes:
-                print(f"name process {p.pid} {' '.join(p.cmdline)}")
+                print(f"name {machine}process {p.pid} {' '.join(p.cmdline)}")
             for t in packet.process_tree.threads:
-                print(f"name thread {t.tid} of {t.tgid} {t.name}")
+                print(f"name {machine}thread {t.tid} of {t.tgid} {t.name}")
         elif kind == "track_descriptor":
             track = packet.track_descriptor
+            assert track.uuid not in tracks, "of another machine"
             assert not track.parent_uuid or track.parent_uuid in tracks
             tracks[track.uuid] = track
         elif kind == "track_event":
             line = track_line(packet.track_event, tracks)
-            lines.append((packet.timestamp, f"{packet.timestamp} track {line}"))
+            lines.append((packet.timestamp, f"{packet.timestamp} {machine}track {line}"))
         else:
             sys.exit(f"unexpected packet: {packet}")
     assert timers["local_timer_entry"] == timers["local_timer_exit"]

@@ -14,6 +14,7 @@ mod kernel_files;
 mod progress;
 mod results;
 mod table;
+mod traces;
 
 pub(crate) use drive::{no_end, stuck};
 
@@ -24,9 +25,8 @@ use crate::{output, profile};
 use fairwind_lab::Ending;
 use fairwind_machine::{Costs, Machine};
 use fairwind_sim::{Config, Simulation};
-use fairwind_trace::{Header, TraceSink};
+use fairwind_trace::Header;
 use results::{GuestResult, ProgramResult, Results};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Carries out `fairwind run`.
@@ -86,21 +86,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
         })
         .collect();
     interrupt::watch()?;
-    let sinks = open_traces(&args.traces, &header)?;
+    let (sinks, guest_sinks) = traces::open(&args.traces, &header, &guests)?;
     if !sinks.is_empty() {
         simulation.trace_to(sinks);
-    }
-    for (idx, (name, guest)) in guests.iter().enumerate() {
-        let paths: Vec<PathBuf> = args.traces.iter().map(|p| path_of_guest(p, name)).collect();
-        let sinks = open_traces(&paths, guest)?;
-        if !sinks.is_empty() {
+        for (idx, sinks) in guest_sinks.into_iter().enumerate() {
             simulation.trace_guest_to(idx, sinks);
         }
     }
     let ending = drive::drive(&mut simulation);
-    simulation
-        .finish()
-        .map_err(|error| Error::failed(format!("cannot write the trace: {error}")))?;
+    simulation.finish().map_err(traces::failed)?;
     if let Some(folder) = kernel_files {
         folder.finish(&simulation.kernel_files())?;
     }
@@ -147,32 +141,4 @@ fn idle_options(args: &RunArgs) -> Vec<String> {
         idle.push("--all has no effect: JSON and CSV list everything".to_string());
     }
     idle
-}
-
-/// The trace of a guest beside that of its host: `run-vm.dat` beside `run.dat`.
-fn path_of_guest(path: &Path, guest: &str) -> PathBuf {
-    let word = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let guest: String = guest.chars().map(word).collect();
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!("{stem}-{guest}.{extension}"))
-}
-
-/// Opens the trace files. They get their names when the run is over; dropped before, they vanish.
-fn open_traces(paths: &[PathBuf], header: &Header) -> Result<Vec<Box<dyn TraceSink>>, Error> {
-    let mut sinks = Vec::new();
-    for (idx, path) in paths.iter().enumerate() {
-        if paths[..idx].contains(path) {
-            let what = format!("--trace {}: given twice", path.display());
-            return Err(Error::input(what).hint("each trace needs a file of its own"));
-        }
-        sinks.push(fairwind_trace::create(path, header)?);
-    }
-    Ok(sinks)
 }

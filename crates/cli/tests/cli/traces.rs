@@ -86,3 +86,55 @@ fn each_guest_has_a_trace_of_its_own_beside_the_host_s() {
     let guest = fs::read_to_string(folder.0.join("t-vm.txt")).unwrap();
     assert!(guest.contains("next_comm=inside-0") && !guest.contains("vcpu"));
 }
+
+/// A hog of the same weight takes half of the vCPU's only CPU, so that what runs inside stands still for whole slices.
+const PREEMPTED: &str = r#"{
+    "tasks": { "hog": { "run": 5000 } },
+    "guests": { "vm": { "vcpus": 1, "workload": { "tasks": { "inside": { "run": 20000, "sleep": 1000 } } } } } }"#;
+
+/// trace-cmd merges the traces, and each gap in what runs inside lies within a preemption of the vCPU's thread.
+#[test]
+fn trace_cmd_shows_host_and_guest_on_one_time_line() {
+    let folder = Folder::with("traces_one_line", PREEMPTED);
+    folder.run("run w.json -m 1x1x1 -d 500ms -t t.dat").clean();
+    assert_eq!(folder.names(), ["t-vm.dat", "t.dat", "w.json"]);
+    let report = Command::new("trace-cmd")
+        .args(["report", "-i", "t.dat", "-i", "t-vm.dat"])
+        .current_dir(&folder.0)
+        .output()
+        .expect("this test needs trace-cmd: apt-get install trace-cmd");
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    let events: Vec<(bool, f64, &str)> = { report.lines() }.filter_map(event).collect();
+    let of_guest = events.iter().filter(|(guest, ..)| *guest).count();
+    assert!(of_guest > 100 && of_guest < events.len() - 100, "{report}");
+    assert!(events.is_sorted_by(|a, b| a.1 <= b.1), "one time line");
+    let mut preempted = None;
+    let mut longest = 0.0;
+    for (guest, time, text) in events {
+        if !guest && text.contains("sched_switch") {
+            // "vm.vcpu-0:1001 [120] R ==> hog-0:1000 [120]"
+            if text.contains("==> vm.vcpu-0:") {
+                longest =
+                    { preempted.take() }.map_or(longest, |since| f64::max(longest, time - since));
+            } else if text.contains(" vm.vcpu-0:") && text.contains("] R ==> ") {
+                preempted = Some(time);
+            }
+        }
+        assert!(
+            !(guest && preempted.is_some_and(|since| time > since)),
+            "{text} at {time}, while the vCPU does not run"
+        );
+    }
+    assert!(
+        longest > 0.001,
+        "the vCPU was preempted for long: {longest}"
+    );
+}
+
+/// A line of `trace-cmd report` of several files: whether it is of the guest, its time, and the event.
+fn event(line: &str) -> Option<(bool, f64, &str)> {
+    let (file, rest) = line.trim_start().split_once(": ")?;
+    let (before, event) = rest.split_once(": ")?;
+    let time = before.split_whitespace().last()?.parse().ok()?;
+    Some((file.ends_with("t-vm.dat"), time, event))
+}

@@ -2,12 +2,13 @@
 //!
 //! Model. Each CPU gathers encoded events; a full bundle becomes one packet.
 
+use super::packet::Stream;
 use super::schema::{
     cgroup_attach_task, cpu_idle, ftrace_event, ftrace_event_bundle, generic, local_timer,
     sched_migrate_task, sched_process_exec, sched_process_exit, sched_process_fork, sched_switch,
-    sched_wakeup, trace, trace_packet,
+    sched_wakeup,
 };
-use super::wire::{bytes, header, message, signed, unsigned};
+use super::wire::{bytes, message, signed, unsigned};
 use crate::event::{CommonFields, Event, EventKind, LOCAL_TIMER_VECTOR};
 use crate::roster::{Group, Roster};
 
@@ -17,13 +18,15 @@ const FULL: usize = 8 << 10;
 /// Each CPU's events since its last packet.
 #[derive(Debug)]
 pub(super) struct Bundles {
+    stream: Stream,
     /// `[cpu]`: the CPU's number and its events, encoded as the fields of an `FtraceEventBundle`.
     fields: Vec<Vec<u8>>,
 }
 
 impl Bundles {
-    pub(super) fn new(nr_cpus: u32) -> Self {
+    pub(super) fn new(stream: Stream, nr_cpus: u32) -> Self {
         Self {
+            stream,
             fields: vec![Vec::new(); nr_cpus as usize],
         }
     }
@@ -37,7 +40,8 @@ impl Bundles {
         let kind = Encoder { event, roster };
         kind.put(fields);
         if fields.len() >= FULL {
-            flush(fields, out);
+            self.stream.bundle(out, fields);
+            fields.clear();
         }
     }
 
@@ -45,20 +49,11 @@ impl Bundles {
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         for fields in &mut self.fields {
             if !fields.is_empty() {
-                flush(fields, out);
+                self.stream.bundle(out, fields);
+                fields.clear();
             }
         }
     }
-}
-
-/// Writes a bundle as a packet, and empties it.
-fn flush(fields: &mut Vec<u8>, out: &mut Vec<u8>) {
-    let mut packet = Vec::with_capacity(8);
-    header(&mut packet, trace_packet::FTRACE_EVENTS, fields.len());
-    header(out, trace::PACKET, packet.len() + fields.len());
-    out.extend_from_slice(&packet);
-    out.extend_from_slice(fields);
-    fields.clear();
 }
 
 /// An event and the names it needs.

@@ -12,6 +12,8 @@
 //! └─ cpu3                the one of CPU 3
 //! ```
 //!
+//!              A guest is a machine of its own in its host's trace: its packets carry a machine id,
+//!              by which readers keep its CPUs, threads and tracks apart. All are on one clock.
 //! Invariants.  Memory holds one bundle of at most a few kilobytes a CPU, and one number a queue
 //!              that was throttled. Readers sort by time, so bundles need not follow one another in
 //!              time.
@@ -24,6 +26,7 @@
 mod bundle;
 mod packet;
 mod schema;
+mod shared_file;
 mod tracks;
 mod wire;
 mod write;

@@ -18,6 +18,7 @@ pub(super) mod trace_packet {
     pub(in crate::perfetto) const SYSTEM_INFO: u32 = 45;
     pub(in crate::perfetto) const TRACK_DESCRIPTOR: u32 = 60;
     pub(in crate::perfetto) const FIRST_PACKET_ON_SEQUENCE: u32 = 87;
+    pub(in crate::perfetto) const MACHINE_ID: u32 = 98;
     /// A flag: nothing is remembered from before.
     pub(in crate::perfetto) const SEQ_INCREMENTAL_STATE_CLEARED: u32 = 1;
 }
