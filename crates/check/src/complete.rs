@@ -49,6 +49,7 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
         irq: false,
         softirq: false,
         need_resched: false,
+        preempt_depth: 0,
         what,
     };
     let mut start: Vec<Record> = Vec::new();

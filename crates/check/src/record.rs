@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 const NEED_RESCHED: u8 = 4;
 const HARDIRQ: u8 = 8;
 const SOFTIRQ: u8 = 16;
+/// The half of the count that is about preemption, rather than migration.
+const PREEMPT_DEPTH: u8 = 15;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub(crate) struct Record {
     pub(crate) softirq: bool,
     /// The running task had been asked to reschedule.
     pub(crate) need_resched: bool,
+    /// How many reasons there were not to preempt it: locks held, say.
+    pub(crate) preempt_depth: u8,
     /// What happened.
     pub(crate) what: What,
 }
@@ -182,6 +186,7 @@ fn record(format: &EventFormat, event: &RawEvent<'_>) -> Option<Record> {
         irq: event.flags & (HARDIRQ | SOFTIRQ) != 0,
         softirq: event.flags & (HARDIRQ | SOFTIRQ) == SOFTIRQ,
         need_resched: event.flags & NEED_RESCHED != 0,
+        preempt_depth: event.preempt_count & PREEMPT_DEPTH,
         what,
     })
 }

@@ -167,6 +167,7 @@ mod tests {
             irq: false,
             softirq: false,
             need_resched: false,
+            preempt_depth: 0,
             what: What::Timer,
         }];
         let info = TraceInfo::default();

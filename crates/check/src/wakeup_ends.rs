@@ -33,6 +33,7 @@ impl Begun {
             irq: like.irq,
             softirq: like.softirq,
             need_resched: like.need_resched,
+            preempt_depth: like.preempt_depth,
             what: What::Wakeup { pid, prio, target },
         }
     }

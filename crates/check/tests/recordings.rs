@@ -99,11 +99,39 @@ fn mix_on_smt_of_6_1() {
 }
 
 #[test]
+fn changes_of_6_12() {
+    expect(
+        "changes-6.12",
+        &[
+            (Measure::State, 3866, 3864),
+            (Measure::Pick, 1007, 1007),
+            (Measure::Preemption, 823, 823),
+            (Measure::Placement, 286, 285),
+            (Measure::Balance, 18, 16),
+        ],
+    );
+}
+
+#[test]
+fn changes_of_6_1() {
+    expect(
+        "changes-6.1",
+        &[
+            (Measure::State, 1388, 1388),
+            (Measure::Pick, 547, 547),
+            (Measure::Preemption, 491, 491),
+            (Measure::Placement, 187, 184),
+            (Measure::Balance, 19, 15),
+        ],
+    );
+}
+
+#[test]
 fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5209, 4191),
+            (Measure::State, 5211, 4192),
             (Measure::Pick, 321, 318),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 292),

@@ -91,31 +91,35 @@ impl Sched {
         }
     }
 
-    /// Takes a task off and puts it back, with the policy and nice level that `weight` (scaled) stands for, if given.
-    pub(crate) fn requeue(&mut self, task: TaskId, weight: Option<u64>) {
+    /// Takes a fair task off and puts it back, with the attributes that another kernel shows for it, if given.
+    pub(crate) fn requeue(&mut self, task: TaskId, attr: Option<SchedAttr>) {
         let stood = self.take_off(task, DEQUEUE_SAVE);
-        if let Some(weight) = weight {
-            let weight = weight >> crate::entity::SCHED_FIXEDPOINT_SHIFT;
-            let level = crate::entity::SCHED_PRIO_TO_WEIGHT
-                .iter()
-                .position(|&w| u64::from(w) == weight);
+        if let Some(attr) = attr {
+            self.set_fair_attr(task, attr);
             let t = &mut self.tasks[task];
-            match level {
-                Some(level) => {
-                    t.policy = if t.policy == Policy::Idle {
-                        Policy::Normal
-                    } else {
-                        t.policy
-                    };
-                    t.static_prio = MAX_RT_PRIO + level as i32;
-                    t.normal_prio = t.static_prio;
-                    t.prio = t.static_prio;
-                }
-                None => t.policy = Policy::Idle,
-            }
+            t.normal_prio = t.static_prio;
+            t.prio = t.static_prio;
             self.set_load_weight(task, true);
         }
         self.put_back(task, &stood, DEQUEUE_SAVE);
+    }
+
+    /// Sets policy, nice level and slice, as far as the policy has them.
+    fn set_fair_attr(&mut self, task: TaskId, attr: SchedAttr) {
+        let depth = self.ses[self.tasks[task].se].depth;
+        let default_slice = self.profile.base_slice_ns(depth);
+        let t = &mut self.tasks[task];
+        t.policy = attr.policy;
+        if attr.policy.is_fair() {
+            t.static_prio = MAX_RT_PRIO + 20 + attr.nice;
+            let entity = &mut self.ses[t.se];
+            entity.custom_slice = attr.runtime != 0;
+            entity.slice = if attr.runtime != 0 {
+                attr.runtime.clamp(100_000, 100_000_000)
+            } else {
+                default_slice
+            };
+        }
     }
 
     /// Gives the task's entity the weight of its policy and nice level; `update` where it is attached to a queue.
@@ -239,20 +243,8 @@ impl Sched {
             self.end_delay(task);
         }
         let stood = self.take_off(task, flags);
-        let depth = self.ses[self.tasks[task].se].depth;
-        let default_slice = self.profile.base_slice_ns(depth);
+        self.set_fair_attr(task, attr);
         let t = &mut self.tasks[task];
-        t.policy = attr.policy;
-        if attr.policy.is_fair() {
-            t.static_prio = MAX_RT_PRIO + 20 + attr.nice;
-            let entity = &mut self.ses[t.se];
-            entity.custom_slice = attr.runtime != 0;
-            entity.slice = if attr.runtime != 0 {
-                attr.runtime.clamp(100_000, 100_000_000)
-            } else {
-                default_slice
-            };
-        }
         t.rt_priority = attr.priority;
         t.normal_prio = new_prio;
         self.set_load_weight(task, true);

@@ -7,11 +7,13 @@
 
 mod limits;
 
+use crate::attributes::SchedAttr;
 use crate::balance::FollowedMove;
+use crate::entity::LoadWeight;
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP, WF_MIGRATED, WF_TTWU};
 use crate::sched::Sched;
 use crate::schedule::Switch;
-use crate::task::{Class, OnRq, TaskState};
+use crate::task::{Class, OnRq, Policy, TaskState};
 use crate::units::{CfsRqId, CpuId, Nanos, SeId, TaskId};
 use alloc::vec::Vec;
 
@@ -220,12 +222,34 @@ impl Sched {
         self.activate_task(cpu, task, crate::flags::ENQUEUE_INITIAL);
     }
 
-    /// Takes a task off its queue and puts it back, as every change of its attributes does; with a weight, that of the
-    /// policy and nice level it changed to.
-    pub fn follow_requeue(&mut self, task: TaskId, weight: Option<u64>, now: Nanos) {
+    /// Takes a fair task off its queue and puts it back, as every change of its attributes does; `attr` is what
+    /// it changed to, if that shows.
+    pub fn follow_requeue(&mut self, task: TaskId, attr: Option<SchedAttr>, now: Nanos) {
         self.set_time(now);
         self.update_rq_clock(self.tasks[task].cpu);
-        self.requeue(task, weight);
+        self.requeue(task, attr);
+    }
+
+    /// The attributes of a fair task whose entity has this weight and slice; `None`: no task has such a weight.
+    pub fn attr_of(&self, task: TaskId, weight: u64, slice: Nanos) -> Option<SchedAttr> {
+        let t = &self.tasks[task];
+        let is_nice = |nice: &i32| LoadWeight::of_nice(*nice).weight == weight;
+        let nice = (-20..=19).find(is_nice);
+        let policy = match t.policy {
+            _ if weight == LoadWeight::idle_policy().weight => Policy::Idle,
+            Policy::Batch => Policy::Batch,
+            _ => Policy::Normal,
+        };
+        if nice.is_none() && policy != Policy::Idle {
+            return None;
+        }
+        let default_slice = self.profile.base_slice_ns(self.ses[t.se].depth);
+        Some(SchedAttr {
+            policy,
+            nice: nice.unwrap_or(t.nice()),
+            priority: 0,
+            runtime: if slice == default_slice { 0 } else { slice },
+        })
     }
 
     /// Sets what searches for an idle CPU go by as if every CPU had just gone idle and every cache had just been

@@ -116,6 +116,7 @@ mod tests {
             irq: false,
             softirq: false,
             need_resched: false,
+            preempt_depth: 0,
             what,
         }
     }

@@ -49,7 +49,7 @@ impl Follower<'_> {
     }
 
     /// The record to come that tells that a CPU's running task went to another group.
-    fn attach_ahead(&self, pid: i32) -> Option<(usize, &str)> {
+    pub(super) fn attach_ahead(&self, pid: i32) -> Option<(usize, &str)> {
         let mut at = self.at;
         while let Some(next) = self.next_on_cpu[at] {
             at = next;

@@ -66,6 +66,9 @@ impl Follower<'_> {
             if !waking && !pulling {
                 // Balancing, or somebody who asks for run times.
                 self.sched.follow_charge(cpu, clock);
+                if !own && !r.irq && !self.moves_next() {
+                    self.changes_other(cpu);
+                }
             }
         } else {
             self.cpu(r.cpu).pending_clock = Some(clock);
@@ -74,12 +77,29 @@ impl Follower<'_> {
             self.attach_charged(r, pid);
         }
         let charged = self.cpu(r.cpu).pending_clock == Some(clock);
-        if charged && self.futile_pick(r, pid, clock) {
+        if charged && self.is_yield(r) {
+            self.cpu(r.cpu).pending_clock = None;
+            self.follow_yield(r, clock);
+        } else if charged && self.futile_pick(r, pid, clock) {
             self.cpu(r.cpu).pending_clock = None;
         } else if charged && self.is_call_of_its_own(pid) {
             self.cpu(r.cpu).pending_clock = None;
             self.charge(r, clock);
         }
+    }
+
+    /// Does a CPU go on with moving a task?
+    fn moves_next(&self) -> bool {
+        let mut at = self.at;
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            match &self.records[at].what {
+                What::Migrate { .. } => return true,
+                inside if inside.is_inside() => {}
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// What other queues this CPU had locked matters to a wakeup and to a switch, and to nothing after.

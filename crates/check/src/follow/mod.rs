@@ -13,6 +13,7 @@ mod affinity;
 mod ahead;
 mod attributes;
 mod balance;
+mod changes;
 mod classify;
 mod clock;
 mod cpu;
@@ -23,6 +24,7 @@ mod moves;
 mod passes;
 mod phases;
 mod placement;
+mod requeues;
 mod start;
 mod state;
 mod switches;
@@ -33,6 +35,7 @@ mod times;
 mod told;
 mod wakees;
 mod wakeups;
+mod yields;
 
 use crate::facts::Facts;
 use crate::judge::{Decision, Judge, Measure};
@@ -90,6 +93,8 @@ pub(crate) struct Follower<'a> {
     unsure: BTreeSet<TaskId>,
     limits: Limits,
     phases: Phases,
+    /// How often in a row only another policy explains whether a task preempted.
+    other_policy: BTreeMap<TaskId, u32>,
 }
 
 /// Follows a recording to its end.
@@ -123,6 +128,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         unsure: BTreeSet::new(),
         limits: Limits::new(records, tick_nsec),
         phases: Phases::find(facts, records),
+        other_policy: BTreeMap::new(),
     };
     follower.start_running();
     for at in ahead::order(records, &follower.next_on_cpu) {
@@ -220,6 +226,7 @@ impl Follower<'_> {
                 self.probe(*point, *address, values);
                 if *point == ProbePoint::PlaceEntity {
                     self.unthrottled_by_place(r, *address, *flags);
+                    self.requeued_by_place(r, *address, *flags);
                 }
             }
             What::Switch {

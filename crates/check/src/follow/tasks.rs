@@ -8,13 +8,8 @@ use super::Follower;
 use crate::facts::{Facts, TaskFacts};
 use crate::record::Record;
 use fairwind_sched::task::{Class, TaskState};
-use fairwind_sched::{CpuId, CpuMask, Policy, SchedAttr, TaskId};
+use fairwind_sched::{CpuId, CpuMask, TaskId};
 use std::collections::BTreeMap;
-
-/// Highest priority number of the real-time class, plus one.
-const MAX_RT_PRIO: i32 = 100;
-/// Priority number of nice 0.
-const DEFAULT_PRIO: i32 = 120;
 
 /// Kernel threads of which each CPU has its own, named `NAME/CPU`.
 const PER_CPU_KTHREADS: [&str; 6] = [
@@ -46,6 +41,11 @@ impl Names {
             names: BTreeMap::new(),
             before,
         }
+    }
+
+    /// All tasks that have been named.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = TaskId> {
+        self.names.keys().copied()
     }
 
     fn add(&mut self, pid: i32, task: TaskId, comm: &str) {
@@ -167,41 +167,6 @@ impl Follower<'_> {
     /// Notes a fork's child.
     pub(super) fn name_task(&mut self, pid: i32, task: TaskId, comm: &str) {
         self.names.add(pid, task, comm);
-    }
-
-    /// Brings a task to the priority that a record shows for it.
-    pub(super) fn set_prio(&mut self, task: TaskId, prio: i32) {
-        let t = &self.sched.tasks[task];
-        if !matches!(t.class, Class::Fair | Class::Rt) || t.prio == prio || prio < 0 {
-            return;
-        }
-        let attr = if prio >= MAX_RT_PRIO {
-            let policy = if t.policy.is_fair() {
-                t.policy
-            } else {
-                Policy::Normal
-            };
-            SchedAttr {
-                policy,
-                nice: prio - DEFAULT_PRIO,
-                priority: 0,
-                runtime: 0,
-            }
-        } else {
-            let priority = MAX_RT_PRIO - 1 - prio;
-            SchedAttr {
-                policy: Policy::Fifo,
-                nice: 0,
-                priority,
-                runtime: 0,
-            }
-        };
-        let cpu = t.cpu.0;
-        let now = self.sched.rqs[t.cpu].clock;
-        if self.sched.sched_setscheduler(task, attr, now).is_err() {
-            self.judge.mended("priorities that no policy has");
-        }
-        self.take_effects(cpu);
     }
 
     /// A task's name and thread id, for explanations.

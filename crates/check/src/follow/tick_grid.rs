@@ -96,6 +96,7 @@ mod tests {
             irq: true,
             softirq: false,
             need_resched: false,
+            preempt_depth: 0,
             what: what(timer),
         };
         let late = |k: u64| k * 4 * MS + 1_000_000 + 1000 * (k % 3);

@@ -204,6 +204,9 @@ impl Follower<'_> {
         {
             self.set_prio(curr, prio);
         }
+        if !r.irq {
+            self.changes_other(cpu);
+        }
         self.take_effects(r.cpu);
         self.cpu(r.cpu).charged = Some(charged);
     }

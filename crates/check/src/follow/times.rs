@@ -1,4 +1,5 @@
-//! What comes later in the recording: when a task is next charged, when a CPU next leaves idle.
+//! What comes later in the recording: when a task is next charged and what priority it shows, when a CPU next leaves
+//! idle.
 
 use crate::record::{Record, What};
 use std::collections::BTreeMap;
@@ -8,6 +9,10 @@ use std::collections::BTreeMap;
 pub(super) struct Times {
     /// Charges of each task: index and runtime.
     charges: BTreeMap<i32, Vec<(usize, u64)>>,
+    /// Records that show each task's priority.
+    prios: BTreeMap<i32, Vec<(usize, i32)>>,
+    /// Records with which each task may leave its queue or its place in it.
+    leaves_queue: BTreeMap<i32, Vec<usize>>,
     /// Switches of each CPU from its idle task.
     leaves: Vec<Vec<usize>>,
 }
@@ -27,11 +32,44 @@ impl Times {
                 What::Runtime { pid, runtime, .. } => {
                     times.charges.entry(*pid).or_default().push((at, *runtime));
                 }
-                What::Switch { prev, .. } if prev.pid == 0 => times.leaves[cpu].push(at),
+                What::Switch { prev, next, .. } => {
+                    if prev.pid == 0 {
+                        times.leaves[cpu].push(at);
+                    }
+                    for party in [prev, next] {
+                        times.shows_prio(at, party.pid, party.prio);
+                    }
+                }
+                What::Waking { pid, prio, .. } => {
+                    times.shows_prio(at, *pid, *prio);
+                    times.leaves_queue.entry(*pid).or_default().push(at);
+                }
+                What::Wakeup { pid, prio, .. } => times.shows_prio(at, *pid, *prio),
+                What::Migrate { pid, .. } | What::Attach { pid, .. } => {
+                    times.leaves_queue.entry(*pid).or_default().push(at);
+                }
                 _ => {}
             }
         }
         times
+    }
+
+    fn shows_prio(&mut self, at: usize, pid: i32, prio: i32) {
+        self.prios.entry(pid).or_default().push((at, prio));
+    }
+
+    /// The next record that shows a task's priority, and what it is.
+    pub(super) fn prio(&self, pid: i32, at: usize) -> Option<(usize, i32)> {
+        let shown = self.prios.get(&pid)?;
+        let next = shown.partition_point(|&(index, _)| index <= at);
+        shown.get(next).copied()
+    }
+
+    /// May a task leave its queue, or its place in it, between two records?
+    pub(super) fn leaves_queue(&self, pid: i32, since: usize, until: usize) -> bool {
+        let leaves = self.leaves_queue.get(&pid).map_or(&[][..], Vec::as_slice);
+        let next = leaves.partition_point(|&index| index <= since);
+        leaves.get(next).is_some_and(|&index| index < until)
     }
 
     /// A task's charges after a record.

@@ -48,6 +48,7 @@ impl Follower<'_> {
             self.set_prio(task, prio);
         }
         if !running && !queued {
+            self.changed_asleep(task);
             self.sleeps_on(task, slept_on);
             if self.is_ordinary(task) {
                 self.bind_by_name(task);
@@ -147,6 +148,7 @@ impl Follower<'_> {
                 self.uncharged_clock(cpu, task, read)
             }
         });
+        self.changed_by_place(task);
         let before = self.sched.rqs[cpu].need_resched;
         let curr = self.sched.rqs[cpu].curr;
         let followed = FollowedWakeup {
@@ -185,6 +187,9 @@ impl Follower<'_> {
             least_vruntime: Some(kernel == less),
         };
         let class = self.class_of_pair(r.cpu, Pair { a: task, b: curr });
+        if class == Class::Ours {
+            self.learn_batch(task, [kernel, ours]);
+        }
         let text = format!(
             "{} wakes beside {}: kernel {kernel}, ours {ours}",
             self.describe(task),

@@ -1,0 +1,177 @@
+//! Priorities and policies that somebody else changes: not recorded, but a later record tells them.
+//!
+//! Model.      Whoever changes a queued task charges its CPU's running task, outside of every other call of the
+//!             scheduler. With such a charge the task of that queue changes whose next record shows another priority
+//!             or policy than ours has; if several do, the one that shows it first. The priority is in switches and
+//!             wakeups. Of the policies a charge of a virtual runtime tells SCHED_IDLE by its weight, and a
+//!             task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
+//! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.
+//! Deviations. Changes of policies and nice levels are not recorded: of two tasks of a queue that change between the same
+//!             records, ours may change one with the charge that the other one's change made.
+//! Source.     kernel/sched/core.c `__sched_setscheduler` @ 6.1; syscalls.c @ 6.12.
+
+use super::Follower;
+use crate::record::What;
+use fairwind_sched::entity::LoadWeight;
+use fairwind_sched::{CpuId, Policy, SchedAttr, TaskId};
+
+/// So many wakeups in a row have to tell that a task's policy is another one.
+const TELLING: u32 = 2;
+/// Lowest priority number of the fair class.
+const MAX_RT_PRIO: i32 = 100;
+/// Priority number of nice 0.
+const DEFAULT_PRIO: i32 = 120;
+
+impl Follower<'_> {
+    /// A charge of a CPU's running task, which no other call explains: another task of that CPU may have been changed.
+    pub(super) fn changes_other(&mut self, cpu: CpuId) {
+        let curr = self.sched.rqs[cpu].curr;
+        let waits = |task: &TaskId| {
+            let t = &self.sched.tasks[*task];
+            t.cpu == cpu && t.is_queued() && *task != curr && self.is_ordinary(*task)
+        };
+        let waiting: Vec<TaskId> = self.names.tasks().filter(waits).collect();
+        let changes = waiting
+            .into_iter()
+            .filter_map(|task| Some((self.attr_ahead(task)?, task)))
+            .min_by_key(|&((at, _), _)| at);
+        if let Some(((_, attr), task)) = changes {
+            self.set_attr(task, attr);
+            self.take_effects(cpu.0);
+        }
+    }
+
+    /// A sleeping task that is woken, and whose policy a later record tells.
+    pub(super) fn changed_asleep(&mut self, task: TaskId) {
+        if let Some(policy) = self.policy_ahead(task, None)
+            && policy != self.sched.tasks[task].policy
+            && self.sched.is_fair(task)
+        {
+            let attr = SchedAttr {
+                policy,
+                ..self.attr_of_prio(task, self.sched.tasks[task].prio)
+            };
+            self.set_attr(task, attr);
+        }
+    }
+
+    /// Whether a woken task preempted is told: if only SCHED_BATCH explains that it did not, or that it was not of
+    /// SCHED_BATCH that it did, [`TELLING`] times in a row, that is its policy.
+    pub(super) fn learn_batch(&mut self, task: TaskId, [kernel, ours]: [bool; 2]) {
+        let t = &mut self.sched.tasks[task];
+        let other = match t.policy {
+            Policy::Normal if !kernel && ours => Policy::Batch,
+            Policy::Batch if kernel && !ours => Policy::Normal,
+            _ => {
+                if kernel {
+                    self.other_policy.remove(&task);
+                }
+                return;
+            }
+        };
+        let told = self.other_policy.entry(task).or_default();
+        *told += 1;
+        if *told == TELLING {
+            t.policy = other;
+            self.other_policy.remove(&task);
+        }
+    }
+
+    /// Brings a task to the priority that a record shows for it.
+    pub(super) fn set_prio(&mut self, task: TaskId, prio: i32) {
+        let t = &self.sched.tasks[task];
+        if self.is_ordinary(task) && t.prio != prio && prio >= 0 {
+            self.set_attr(task, self.attr_of_prio(task, prio));
+        }
+    }
+
+    /// What a task of a priority has, if its policy is as it was where the class is.
+    pub(super) fn attr_of_prio(&self, task: TaskId, prio: i32) -> SchedAttr {
+        let t = &self.sched.tasks[task];
+        let entity = &self.sched.ses[t.se];
+        if prio < MAX_RT_PRIO {
+            return SchedAttr {
+                policy: Policy::Fifo,
+                nice: 0,
+                priority: MAX_RT_PRIO - 1 - prio,
+                runtime: 0,
+            };
+        }
+        SchedAttr {
+            policy: if t.policy.is_fair() {
+                t.policy
+            } else {
+                Policy::Normal
+            },
+            nice: prio - DEFAULT_PRIO,
+            priority: 0,
+            runtime: if entity.custom_slice { entity.slice } else { 0 },
+        }
+    }
+
+    /// Attributes other than ours that the next record of a waiting task shows, and which record that is.
+    fn attr_ahead(&self, task: TaskId) -> Option<(usize, SchedAttr)> {
+        let (at, prio) = self.times.prio(self.pid(task)?, self.at)?;
+        let t = &self.sched.tasks[task];
+        let attr = self.attr_of_prio(task, prio);
+        if prio < MAX_RT_PRIO {
+            return (t.prio != prio).then_some((at, attr));
+        }
+        if self.limits.placements {
+            // Where it is placed, it tells what it changes to.
+            return None;
+        }
+        let known = self.is_known(t.se) && self.sched.is_fair(task);
+        let vruntime = self.sched.ses[t.se].vruntime;
+        let policy = self.policy_ahead(task, known.then_some(vruntime));
+        let policy = policy.unwrap_or(attr.policy);
+        let changes = t.prio != prio || t.policy != policy;
+        changes.then_some((at, SchedAttr { policy, ..attr }))
+    }
+
+    /// Is a task's next charge that of SCHED_IDLE, or of its nice level? `vruntime` is what it has until then, if
+    /// that is known; else the difference between two charges tells it.
+    fn policy_ahead(&self, task: TaskId, vruntime: Option<u64>) -> Option<Policy> {
+        let pid = self.pid(task)?;
+        let mut before = vruntime;
+        let mut since = self.at;
+        let mut nice = self.sched.tasks[task].nice();
+        for &(at, runtime) in self.times.charges(pid, self.at).iter().take(2) {
+            let What::Runtime { vruntime, .. } = self.records[at].what else {
+                return None;
+            };
+            let told = vruntime?;
+            if self.times.leaves_queue(pid, since, at) {
+                before = None;
+            }
+            if let Some((shown, prio)) = self.times.prio(pid, self.at)
+                && shown <= at
+                && prio >= MAX_RT_PRIO
+            {
+                nice = prio - DEFAULT_PRIO;
+            }
+            if let Some(before) = before {
+                let charged = told.wrapping_sub(before);
+                if LoadWeight::of_nice(nice).calc_delta_fair(runtime) == charged {
+                    let policy = self.sched.tasks[task].policy;
+                    let other = matches!(policy, Policy::Normal | Policy::Batch);
+                    return Some(if other { policy } else { Policy::Normal });
+                }
+                let idle = LoadWeight::idle_policy().calc_delta_fair(runtime) == charged;
+                return idle.then_some(Policy::Idle);
+            }
+            (before, since) = (Some(told), at);
+        }
+        None
+    }
+
+    /// Sets attributes at the time of its CPU's clock.
+    pub(super) fn set_attr(&mut self, task: TaskId, attr: SchedAttr) {
+        let cpu = self.sched.tasks[task].cpu;
+        let now = self.sched.rqs[cpu].clock;
+        if self.sched.sched_setscheduler(task, attr, now).is_err() {
+            self.judge.mended("attributes that cannot be");
+        }
+        self.take_effects(cpu.0);
+    }
+}

@@ -1,0 +1,149 @@
+//! Tasks that were taken off their queue and put back, because an attribute changed.
+//!
+//! Model.  Whoever changes a nice level, a policy, a slice or the allowed CPUs of a queued task takes it off, changes it and
+//!         puts it back. Of a task that runs, probes of `put_prev_entity` and `set_next_entity` show that, with no switch
+//!         after them; of one that waits, `place_entity` with ENQUEUE_RESTORE. Weight and slice, which `place_entity`
+//!         shows, tell the policy and the nice level.
+//! Source. kernel/sched/syscalls.c `__sched_setscheduler`, `set_user_nice`; core.c `__do_set_cpus_allowed` @ 6.12.
+
+use super::Follower;
+use crate::record::Record;
+use fairwind_sched::probe::{ProbeField, ProbePoint, Told};
+use fairwind_sched::task::Class;
+use fairwind_sched::{CpuId, SchedAttr, TaskId};
+
+/// `ENQUEUE_RESTORE`: the entity was taken off to be changed.
+const ENQUEUE_RESTORE: u64 = 2;
+
+const POINTS: [ProbePoint; 3] = [
+    ProbePoint::PutPrevEntity,
+    ProbePoint::PlaceEntity,
+    ProbePoint::SetNextEntity,
+];
+
+impl Follower<'_> {
+    /// The task of an entity that a probe has shown before.
+    fn task_at(&self, address: u64) -> Option<TaskId> {
+        let se = *self.addresses.get(&address)?;
+        let task = self.sched.ses[se].task;
+        task.is_some().then_some(task)
+    }
+
+    /// Probes of `put_prev_entity` and `set_next_entity` of a running task alike, and no switch.
+    pub(super) fn end_requeue(&mut self, r: &Record) {
+        let told = self.told();
+        let mut points = told.iter();
+        let Some(put) = points.find(|told| told.point == ProbePoint::PutPrevEntity) else {
+            return;
+        };
+        let Some(set) = points.find(|told| told.point == ProbePoint::SetNextEntity) else {
+            return;
+        };
+        let (address, back) = (put.id, set.id);
+        let here = self.sched.rqs[CpuId(r.cpu)].curr;
+        let task = self.task_at(address).unwrap_or(here);
+        let cpu = self.sched.tasks[task].cpu;
+        if back != address || !self.sched.is_fair(task) || self.sched.rqs[cpu].curr != task {
+            return;
+        }
+        if self.attach_probed(r, task) {
+            return;
+        }
+        let attr = self.attr_told(address, task);
+        for point in POINTS {
+            self.told_of(point, task);
+        }
+        let clock = self.requeue_clock(r, cpu);
+        if self.exiting.remove(&task) {
+            self.sched.follow_autogroup_exit(task, clock);
+        } else {
+            self.sched.follow_requeue(task, attr, clock);
+        }
+        self.forget_told();
+        if cpu.0 == r.cpu {
+            self.sched.rqs[cpu].need_resched = r.need_resched;
+        }
+    }
+
+    /// `place_entity` of a task that waits, which is put back.
+    pub(super) fn requeued_by_place(&mut self, r: &Record, address: u64, flags: Option<u64>) {
+        let restored = flags.is_some_and(|flags| flags & ENQUEUE_RESTORE != 0);
+        let Some(task) = self.task_at(address).filter(|_| restored) else {
+            return;
+        };
+        let cpu = self.sched.tasks[task].cpu;
+        let t = &self.sched.tasks[task];
+        let (queued, real_time) = (t.is_queued(), t.class == Class::Rt);
+        let runs = self.sched.rqs[cpu].curr == task;
+        let attaches = || {
+            self.pid(task)
+                .is_some_and(|pid| self.attach_ahead(pid).is_some())
+        };
+        if !queued || runs && !real_time || attaches() {
+            return;
+        }
+        if real_time {
+            // It comes back to the fair class.
+            let nice = self.sched.tasks[task].nice();
+            let attr = self
+                .attr_told(address, task)
+                .unwrap_or(SchedAttr::normal(nice));
+            self.first_told_of(ProbePoint::PlaceEntity, task);
+            self.set_attr(task, attr);
+            return;
+        }
+        let attr = self.attr_told(address, task);
+        self.first_told_of(ProbePoint::PlaceEntity, task);
+        let clock = self.requeue_clock(r, cpu);
+        self.sched.follow_requeue(task, attr, clock);
+        self.forget_told();
+    }
+
+    /// The clock of the queue on which a task is changed.
+    fn requeue_clock(&mut self, r: &Record, cpu: CpuId) -> u64 {
+        let context = self.cpu(r.cpu);
+        let told = if cpu.0 == r.cpu {
+            context.pending_clock.take()
+        } else {
+            context.clocks.remove(&cpu.0)
+        };
+        told.unwrap_or_else(|| {
+            if self.sched.is_fair(self.sched.rqs[cpu].curr) {
+                self.sched.rqs[cpu].clock
+            } else {
+                self.clock_at(cpu, r.ts)
+            }
+        })
+    }
+
+    /// A sleeper that is woken was changed while it slept, by what `place_entity` shows.
+    pub(super) fn changed_by_place(&mut self, task: TaskId) {
+        if self.sched.tasks[task].is_queued() || !self.sched.is_fair(task) {
+            return;
+        }
+        let mut told = self.told().iter();
+        let place = told.find(|told| told.point == ProbePoint::PlaceEntity);
+        if let Some(address) = place.map(|told| told.id)
+            && let Some(attr) = self.attr_told(address, task)
+        {
+            self.set_attr(task, attr);
+        }
+    }
+
+    /// What a task has changed to, by what `place_entity` shows.
+    fn attr_told(&mut self, address: u64, task: TaskId) -> Option<SchedAttr> {
+        let mut told = self.told().iter();
+        let shows = |told: &&Told| told.point == ProbePoint::PlaceEntity && told.id == address;
+        let values = told.find(shows)?.values;
+        let se = self.sched.tasks[task].se;
+        let entity = &self.sched.ses[se];
+        let (weight, slice) = (entity.load.weight, entity.slice);
+        let told_weight = values[ProbeField::Weight as usize].unwrap_or(weight);
+        // A slice from before it was first placed does not stay.
+        let told_slice = values[ProbeField::Slice as usize].filter(|_| self.is_known(se));
+        let told_slice = told_slice.unwrap_or(slice);
+        let attr = self.sched.attr_of(task, told_weight, told_slice)?;
+        let present = self.attr_of_prio(task, self.sched.tasks[task].prio);
+        (attr != present).then_some(attr)
+    }
+}

@@ -1,0 +1,43 @@
+//! `sched_yield()`: not recorded, but it charges the running task.
+//!
+//! Model.  `sched_yield()` is the only call that charges its task while it holds no lock but that of the queue, so
+//!         that preemption is disabled once. Then it calls `schedule()`, which does not charge again. If no switch
+//!         follows, the task was picked again.
+//! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`.
+
+use super::Follower;
+use crate::record::{Record, What};
+use fairwind_sched::CpuId;
+use fairwind_sched::probe::ProbePoint;
+
+impl Follower<'_> {
+    /// Is a charge of the running task that of `sched_yield()`?
+    pub(super) fn is_yield(&self, r: &Record) -> bool {
+        let rq = &self.sched.rqs[CpuId(r.cpu)];
+        !r.irq && r.preempt_depth == 1 && rq.nr_running > 1 && self.sched.is_fair(rq.curr)
+    }
+
+    /// The running task yields.
+    pub(super) fn follow_yield(&mut self, r: &Record, clock: u64) {
+        let cpu = CpuId(r.cpu);
+        self.sched.sched_yield(cpu, clock);
+        self.take_effects(r.cpu);
+        if !self.switches_next() {
+            self.follow_same(r, clock);
+        }
+    }
+
+    /// Is the next thing that the running task does to be switched away from?
+    fn switches_next(&self) -> bool {
+        let mut at = self.at;
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            let r = &self.records[at];
+            if !r.irq {
+                let put = r.what.probed() == Some(ProbePoint::PutPrevEntity);
+                return put || matches!(r.what, What::Switch { .. });
+            }
+        }
+        false
+    }
+}
