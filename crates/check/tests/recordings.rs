@@ -78,8 +78,8 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3646),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 475, 472),
-            (Measure::Placement, 308, 291),
-            (Measure::Balance, 39, 32),
+            (Measure::Placement, 311, 293),
+            (Measure::Balance, 39, 33),
         ],
     );
 }
@@ -92,7 +92,7 @@ fn mix_on_smt_of_6_1() {
             (Measure::State, 2867, 2867),
             (Measure::Pick, 1002, 1002),
             (Measure::Preemption, 1022, 1022),
-            (Measure::Placement, 607, 592),
+            (Measure::Placement, 607, 594),
             (Measure::Balance, 55, 51),
         ],
     );
@@ -134,7 +134,7 @@ fn limits_of_6_12() {
             (Measure::State, 5211, 4192),
             (Measure::Pick, 321, 318),
             (Measure::Preemption, 259, 258),
-            (Measure::Placement, 295, 292),
+            (Measure::Placement, 295, 293),
             (Measure::Balance, 31, 20),
         ],
     );

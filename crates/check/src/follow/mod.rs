@@ -79,8 +79,6 @@ pub(crate) struct Follower<'a> {
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,
     wakees: Wakees,
-    /// Of new tasks, who forked them.
-    parents: BTreeMap<TaskId, TaskId>,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
     /// Tasks that have begun to exit and are still in their autogroup.
@@ -119,7 +117,6 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         syncs: BTreeMap::new(),
         bounds: BTreeMap::new(),
         wakees: Wakees::default(),
-        parents: BTreeMap::new(),
         next_on_cpu: ahead::next_on_cpu(records),
         exiting: BTreeSet::new(),
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),

@@ -230,6 +230,7 @@ impl Follower<'_> {
                 _ => None,
             });
             let Some((r, prev)) = first.filter(|(_, prev)| prev.pid != 0) else {
+                self.start_idle(cpu);
                 continue;
             };
             let charges = self.times.charges(prev.pid, 0).iter();

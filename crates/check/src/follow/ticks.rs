@@ -87,27 +87,40 @@ impl Follower<'_> {
     /// An idle CPU stops its tick, as far as can be seen: none comes when the next one is due, although it is still
     /// idle.
     pub(super) fn stop_tick(&mut self, r: &Record) {
-        if self.jiffies.is_stopped(r.cpu) {
+        if !self.jiffies.is_stopped(r.cpu) && !self.ticks_on(r.ts, self.next_on_cpu[self.at]) {
+            self.tick_stopped(r.cpu);
+        }
+    }
+
+    /// A CPU is idle when the recording begins: has it stopped its tick?
+    pub(super) fn start_idle(&mut self, cpu: CpuId) {
+        let Some(start) = self.records.first().map(|r| r.ts) else {
             return;
+        };
+        let first = self.records.iter().position(|r| r.cpu == cpu.0);
+        if !self.ticks_on(start, first) {
+            self.tick_stopped(cpu.0);
         }
-        let due = self.jiffies.next_tick(r.ts);
+    }
+
+    fn tick_stopped(&mut self, cpu: u32) {
+        self.jiffies.stop(cpu);
+        self.sched.nohz_balance_enter_idle(CpuId(cpu));
+    }
+
+    /// Does a tick come, or does the CPU leave idle, when its tick is next due? `next` is its next record.
+    fn ticks_on(&self, ts: u64, mut next: Option<usize>) -> bool {
+        let due = self.jiffies.next_tick(ts);
         let late = self.jiffies.next_tick(due);
-        let mut at = self.at;
-        let mut comes = false;
-        while let Some(next) = self.next_on_cpu[at] {
-            at = next;
-            let next = &self.records[at];
-            match next.what {
-                What::Timer => comes = next.ts < late,
-                What::Switch { .. } => comes = next.ts < due,
-                _ => continue,
+        while let Some(at) = next {
+            let r = &self.records[at];
+            match r.what {
+                What::Timer => return r.ts < late,
+                What::Switch { .. } => return r.ts < due,
+                _ => next = self.next_on_cpu[at],
             }
-            break;
         }
-        if !comes {
-            self.jiffies.stop(r.cpu);
-            self.sched.nohz_balance_enter_idle(CpuId(r.cpu));
-        }
+        false
     }
 
     /// Was the charge just recorded a call of its own? The CPU's next records tell; of its last charge none

@@ -1,7 +1,8 @@
 //! Wakeups and forks: preemption is asked when the task is queued.
 //!
 //! Model.   `sched_waking` comes before the CPU is chosen, `sched_wakeup` after the task is queued: by
-//!          the waker, or later by the target CPU (TTWU_QUEUE).
+//!          the waker, or later by the target CPU (TTWU_QUEUE). A new task's CPU is chosen right after
+//!          `sched_process_fork`.
 //! Not here. The choice of the CPU: see `placement`.
 
 use super::Follower;
@@ -16,9 +17,6 @@ use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::replay::FollowedWakeup;
 use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, TaskId};
-
-/// A fork is placed at most this long after its CPU's last clock update.
-const FORK_NS: u64 = 200_000;
 
 /// A wakeup that has begun.
 #[derive(Clone, Copy, Debug)]
@@ -213,8 +211,60 @@ impl Follower<'_> {
         let task = self.sched.fork(cpu, clock);
         self.sched.follow_charge(cpu, clock);
         self.name_task(child, task, comm);
-        self.parents.insert(task, parent);
         self.wakees.forked(parent, task);
+        if let Some(target) = self.forked_to(child) {
+            self.place_fork(r, child, [parent, task], target);
+        }
+    }
+
+    /// Where the kernel starts a new task.
+    fn forked_to(&self, child: i32) -> Option<CpuId> {
+        let mut at = self.at;
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            if let What::WakeupNew { pid, target, .. } = self.records[at].what
+                && pid == child
+            {
+                return (target < self.cpus.len() as u32).then_some(CpuId(target));
+            }
+        }
+        None
+    }
+
+    /// Asks where a new task would start: the kernel chooses right after it has recorded the fork.
+    fn place_fork(&mut self, r: &Record, pid: i32, [parent, task]: [TaskId; 2], kernel: CpuId) {
+        if self.sched.tasks[task].nr_cpus_allowed == 1 {
+            return;
+        }
+        let here = CpuId(r.cpu);
+        let now = self.clock_at(here, r.ts);
+        let before = self.sched.clone();
+        let ours = self.sched.ask_fork_cpu(here, task, now);
+        self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
+            sched.ask_fork_cpu(here, task, now)
+        });
+        self.inherit_bounds(parent, task);
+        let class = if self.never_on(pid, ours.0) {
+            NOT_ALLOWED
+        } else {
+            Class::Ours
+        };
+        let text = format!(
+            "{} forked on cpu{}: kernel cpu{}, ours cpu{}; {}",
+            self.name(task),
+            r.cpu,
+            kernel.0,
+            ours.0,
+            describe_cpus(&self.sched),
+        );
+        let baselines = Baselines {
+            candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
+            fifo: Some(kernel == here),
+            least_vruntime: None,
+        };
+        let decision = Self::decision(r, Measure::Placement, "fork");
+        self.judge
+            .judge(decision, ours == kernel, baselines, || (class, text));
     }
 
     pub(super) fn wakeup_new(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
@@ -227,38 +277,6 @@ impl Follower<'_> {
             return;
         }
         let kernel = CpuId(target);
-        let here = CpuId(r.cpu);
-        if self.sched.tasks[task].nr_cpus_allowed > 1 {
-            let latest = self.sched.rqs[here].clock + FORK_NS;
-            let now = self.clock_at(here, r.ts.min(latest));
-            let before = self.sched.clone();
-            let ours = self.sched.ask_fork_cpu(here, task, now);
-            let parent = self.parents.remove(&task).unwrap_or(task);
-            self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
-                sched.ask_fork_cpu(here, task, now)
-            });
-            self.inherit_bounds(parent, task);
-            let class = if self.never_on(pid, ours.0) {
-                NOT_ALLOWED
-            } else {
-                Class::Ours
-            };
-            let text = format!(
-                "{} forked on cpu{}: kernel cpu{target}, ours cpu{}; {}",
-                self.name(task),
-                r.cpu,
-                ours.0,
-                describe_cpus(&self.sched),
-            );
-            let baselines = Baselines {
-                candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
-                fifo: Some(kernel == here),
-                least_vruntime: None,
-            };
-            let decision = Self::decision(r, Measure::Placement, "fork");
-            self.judge
-                .judge(decision, ours == kernel, baselines, || (class, text));
-        }
         let told = if target == r.cpu {
             self.cpu(r.cpu).pending_clock.take()
         } else {
