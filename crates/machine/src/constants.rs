@@ -140,6 +140,7 @@ fn each_of_kernel(kernel: &mut KernelCosts, visit: Visit<'_>) {
         syscall_ns,
         wakeup_ns,
         schedule_ns,
+        sleep_ns,
         context_switch_ns,
         mm_switch_ns,
         interrupt_ns,
@@ -154,6 +155,7 @@ fn each_of_kernel(kernel: &mut KernelCosts, visit: Visit<'_>) {
     visit("kernel.syscall_ns", syscall_ns);
     visit("kernel.wakeup_ns", wakeup_ns);
     visit("kernel.schedule_ns", schedule_ns);
+    visit("kernel.sleep_ns", sleep_ns);
     visit("kernel.context_switch_ns", context_switch_ns);
     visit("kernel.mm_switch_ns", mm_switch_ns);
     visit("kernel.interrupt_ns", interrupt_ns);

@@ -23,6 +23,8 @@ pub struct KernelCosts {
     pub wakeup_ns: u64,
     /// `schedule` up to the choice of the next task, without the switch.
     pub schedule_ns: u64,
+    /// Taking a task off its queue because it sleeps, on top of `schedule`.
+    pub sleep_ns: u64,
     /// The switch to another thread of the same address space.
     pub context_switch_ns: u64,
     /// Added when the address space changes as well.

@@ -81,6 +81,7 @@ impl Rows<'_> {
             ("kernel.syscall_ns", kernel.syscall_ns),
             ("kernel.wakeup_ns", kernel.wakeup_ns),
             ("kernel.schedule_ns", kernel.schedule_ns),
+            ("kernel.sleep_ns", kernel.sleep_ns),
             ("kernel.context_switch_ns", kernel.context_switch_ns),
             ("kernel.mm_switch_ns", kernel.mm_switch_ns),
             ("kernel.interrupt_ns", kernel.interrupt_ns),

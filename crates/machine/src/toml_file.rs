@@ -124,6 +124,7 @@ impl Reader<'_> {
             syscall_ns: self.fact("kernel.syscall_ns", kernel.syscall_ns),
             wakeup_ns: self.fact("kernel.wakeup_ns", kernel.wakeup_ns),
             schedule_ns: self.fact("kernel.schedule_ns", kernel.schedule_ns),
+            sleep_ns: self.fact("kernel.sleep_ns", kernel.sleep_ns),
             context_switch_ns: self.fact("kernel.context_switch_ns", kernel.context_switch_ns),
             mm_switch_ns: self.fact("kernel.mm_switch_ns", kernel.mm_switch_ns),
             interrupt_ns: self.fact("kernel.interrupt_ns", kernel.interrupt_ns),

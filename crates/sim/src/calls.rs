@@ -2,11 +2,11 @@
 //!
 //! Model. A call takes what the machine says for its kind and for the bytes it copies; around that it varies from call to
 //!        call. A call on a stream that another CPU used last fetches the lines of the kernel's structures one after the
-//!        other, and those of the bytes several at a time. A busy SMT sibling slows a call as it slows the task's own work.
+//!        other, and those of the bytes several at a time.
 //! Source. How many lines: pairs of calls on two CPUs of a Sapphire Rapids Xeon against the same on one, one byte each,
 //!         Linux 6.18; the time that they took longer, by that of a line (80 ns there). Longer by: pipe write 275 and read
 //!         503 ns, Unix send 450 and receive 950 ns, TCP send 1900 and receive 950 ns.
-//! Deviations. The speed of a call, and where the stream is, are those of the moment when it begins.
+//! Deviations. Where the stream is, is that of the moment when the call begins.
 
 use crate::simulation::Simulation;
 use fairwind_sched::{CpuId, Nanos};
@@ -59,12 +59,6 @@ impl Simulation {
                     + lines * costs.search_ns.get(distance) / overlap;
             }
         }
-        let ns = self.runtime.vary(mean).max(1);
-        if !self.smt_slows {
-            return ns;
-        }
-        let core = self.machine.topology.cpus[cpu.idx()].core;
-        let busy = self.core_busy[core as usize].max(1) as usize;
-        ns * 1024 / u64::from(self.machine.costs.smt_speed_per_1024(busy)).max(1)
+        self.runtime.vary(mean).max(1)
     }
 }

@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 pub(crate) enum Segment {
     /// Nothing planned: idle, or in the middle of handling an event.
     None,
-    /// Kernel work of the running task.
-    Kernel,
+    /// Kernel work of the running task, at a speed in 1/1024.
+    Kernel { speed: u64 },
+    /// Kernel work of an idle CPU, at a speed in 1/1024.
+    Settle { left: Nanos, speed: u64 },
     /// The running task's own stall and work, at a speed in 1/1024.
     User { speed: u64 },
     /// The running vCPU's thread is in guest mode.
@@ -45,7 +47,7 @@ pub(crate) struct Cpu {
     pub(crate) rt_timer_generation: u32,
     /// The address space it has loaded; idle tasks and stoppers keep it.
     pub(crate) active_mm: u32,
-    /// Kernel time to be paid by whoever runs next.
+    /// Kernel time to be paid by whoever runs next, or before idling goes on.
     pub(crate) debt: Nanos,
     /// An interrupt is on its way.
     pub(crate) ipi_pending: bool,

@@ -5,7 +5,7 @@ use crate::event::{Event, segment_slot};
 use crate::simulation::Simulation;
 use crate::spinlock::NO_LOCK;
 use crate::task_run::Activity;
-use crate::virt::{NO_VCPU, Notice};
+use crate::virt::NO_VCPU;
 use fairwind_sched::{CpuId, TaskId};
 use fairwind_workload::RUNTIME_CHUNK_NS;
 
@@ -29,10 +29,13 @@ impl Simulation {
                     self.spun(cpu, curr, elapsed);
                 }
             }
-            Segment::Kernel => {
+            Segment::Settle { left, speed } => {
+                c.debt += left.saturating_sub((elapsed * speed) >> 10);
+            }
+            Segment::Kernel { speed } => {
                 let curr = self.sched.rqs[cpu].curr;
                 let run = &mut self.tasks[curr.idx()];
-                run.kernel_left = run.kernel_left.saturating_sub(elapsed);
+                run.kernel_left = run.kernel_left.saturating_sub((elapsed * speed) >> 10);
                 self.group_usage[self.sched.tasks[curr].group.idx()].system_ns += elapsed;
             }
             Segment::User { speed } => {
@@ -51,7 +54,8 @@ impl Simulation {
         loop {
             let curr = self.sched.rqs[cpu].curr;
             if self.sched.is_idle(cpu) {
-                if self.sched.rqs[cpu].need_resched {
+                let settled = self.cpus[cpu.idx()].debt == 0;
+                if self.sched.rqs[cpu].need_resched && settled {
                     self.switch(cpu);
                     if !self.sched.is_idle(cpu) {
                         continue;
@@ -68,12 +72,16 @@ impl Simulation {
                 // The next call begins when the task is back in user space and may stay there.
                 run.kernel_left += std::mem::take(&mut run.call_left);
             }
-            if run.kernel_left > 0 && !(need_resched && self.kernel_preemptible) {
-                let left = run.kernel_left;
-                self.plan(cpu, Segment::Kernel, left);
+            let preempted = need_resched && self.kernel_preemptible && !run.goes_to_sleep;
+            if run.kernel_left > 0 && !preempted {
+                self.plan_kernel(cpu, curr);
                 return;
             }
             let vcpu = run.vcpu;
+            if run.goes_to_sleep {
+                self.switch(cpu);
+                continue;
+            }
             if need_resched {
                 self.poll_gives_way(cpu, vcpu);
                 self.switch(cpu);
@@ -102,7 +110,7 @@ impl Simulation {
 
     /// Plans the running task's own work; false if none is left.
     pub(crate) fn plan_user(&mut self, cpu: CpuId, curr: TaskId) -> bool {
-        let speed = self.speed(cpu);
+        let speed = self.speed(cpu).user;
         let now = self.now;
         let run = &mut self.tasks[curr.idx()];
         if let Activity::Until(until) = run.activity {
@@ -122,6 +130,14 @@ impl Simulation {
         true
     }
 
+    /// Plans the running task's kernel work.
+    pub(crate) fn plan_kernel(&mut self, cpu: CpuId, curr: TaskId) {
+        let left = self.tasks[curr.idx()].kernel_left;
+        let speed = self.speed(cpu).kernel;
+        let length = (left << 10).div_ceil(speed);
+        self.plan(cpu, Segment::Kernel { speed }, length);
+    }
+
     /// Plans a stretch that something else will end.
     pub(crate) fn plan_open(&mut self, cpu: CpuId, segment: Segment) {
         let c = &mut self.cpus[cpu.idx()];
@@ -138,60 +154,5 @@ impl Simulation {
             self.now.saturating_add(length),
             Event::Segment { cpu, generation },
         );
-    }
-
-    /// Work per ns in 1/1024 ns: the CPU's size, its core's clock, and its share of the core.
-    pub(crate) fn speed(&self, cpu: CpuId) -> u64 {
-        if let Some(platform) = &self.platform {
-            return platform.cpus[cpu.idx()].speed;
-        }
-        let place = &self.machine.topology.cpus[cpu.idx()];
-        let mut speed = u64::from(place.capacity);
-        let costs = &self.machine.costs;
-        if self.smt_slows {
-            let busy = self.core_busy[place.core as usize].max(1);
-            speed = (speed * u64::from(costs.smt_speed_per_1024(busy as usize))) >> 10;
-        }
-        let active = self.package_busy[place.package as usize].max(1);
-        speed = (speed * costs.frequency.speed_per_1024(active)) >> 10;
-        speed.max(1)
-    }
-
-    /// A CPU became busy or idle: its core's other threads run at another speed from now on.
-    pub(crate) fn core_changed(&mut self, cpu: CpuId, busy: bool) {
-        let place = self.machine.topology.cpus[cpu.idx()];
-        let before = self.core_busy[place.core as usize];
-        let after = if busy { before + 1 } else { before - 1 };
-        self.core_busy[place.core as usize] = after;
-        if before == 0 {
-            self.package_busy[place.package as usize] += 1;
-        } else if after == 0 {
-            self.package_busy[place.package as usize] -= 1;
-        }
-        self.power.change(
-            self.now,
-            &self.machine,
-            place.package as usize,
-            place.core as usize,
-            after,
-        );
-        if !self.smt_slows {
-            return;
-        }
-        for idx in 0..self.core_cpus[place.core as usize].len() {
-            let sibling = self.core_cpus[place.core as usize][idx];
-            if self.cpus[sibling.idx()].segment == Segment::Guest {
-                let vcpu = self.tasks[self.sched.rqs[sibling].curr.idx()].vcpu;
-                self.hypervisor.notices.push_back(Notice::Speed(vcpu));
-            }
-            if sibling != cpu && matches!(self.cpus[sibling.idx()].segment, Segment::User { .. }) {
-                self.charge(sibling);
-                let curr = self.sched.rqs[sibling].curr;
-                if !self.plan_user(sibling, curr) {
-                    // It was done at this very moment: its event must still come.
-                    self.plan(sibling, Segment::Kernel, 0);
-                }
-            }
-        }
     }
 }

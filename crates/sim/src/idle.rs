@@ -1,14 +1,23 @@
 //! Idle CPUs: choosing an idle state, stopping the tick, waking up.
+//!
+//! Model. A CPU idles for others once it has switched to its idle task. What kernel work it has then, the end of the switch
+//!        and interrupts that it takes while it idles, is nobody's: the CPU does it before it enters an idle state, before a
+//!        guest's CPU halts, and before it switches to a task.
 
+use crate::cpu::Segment;
 use crate::simulation::Simulation;
 use crate::virt::Request;
-use fairwind_sched::CpuId;
+use fairwind_sched::{CpuId, Nanos};
 
 impl Simulation {
     /// The CPU has nothing to run. A CPU that is idle already looks again whether it may stop its tick.
     pub(crate) fn enter_idle(&mut self, cpu: CpuId) {
-        self.cpus[cpu.idx()].debt = 0;
-        self.request(Request::Halt(cpu));
+        let left = std::mem::take(&mut self.cpus[cpu.idx()].debt);
+        if left == 0 {
+            self.request(Request::Halt(cpu));
+        } else {
+            self.settle_down(cpu, left);
+        }
         if self.cpus[cpu.idx()].idle_since.is_some() {
             return;
         }
@@ -34,6 +43,27 @@ impl Simulation {
         self.carry_out_effects(cpu);
     }
 
+    /// An idle CPU does the kernel work that it has left.
+    fn settle_down(&mut self, cpu: CpuId, left: Nanos) {
+        let speed = self.speed(cpu).kernel;
+        let segment = Segment::Settle { left, speed };
+        if self.platform.is_some() || self.sched.rqs[cpu].need_resched {
+            // A guest's CPU halts when it is done, and one that is wanted switches. Of others nothing is to be seen.
+            self.plan(cpu, segment, (left << 10).div_ceil(speed));
+        } else {
+            self.plan_open(cpu, segment);
+        }
+    }
+
+    /// Is an idle CPU still doing kernel work?
+    fn settles(&self, cpu: CpuId) -> bool {
+        let c = &self.cpus[cpu.idx()];
+        match c.segment {
+            Segment::Settle { left, speed } => ((self.now - c.segment_start) * speed) >> 10 < left,
+            _ => false,
+        }
+    }
+
     /// The CPU has something to run again; its idle time is already booked.
     pub(crate) fn exit_idle(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.idx()];
@@ -52,9 +82,66 @@ impl Simulation {
     /// Delay before an idle CPU executes its first instruction; 0 if it is awake.
     pub(crate) fn exit_latency(&self, cpu: CpuId) -> u64 {
         let c = &self.cpus[cpu.idx()];
-        if c.idle_since.is_none() {
+        if c.idle_since.is_none() || self.settles(cpu) {
             return 0;
         }
         self.machine.costs.idle.states()[c.idle_state].exit_latency_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::monitor::testbed::with_costs;
+    use crate::simulation::Simulation;
+    use fairwind_machine::Costs;
+    use fairwind_sched::{CpuId, Release};
+
+    /// After 5 us of switching a task runs for 10 us and sleeps for `sleep_us`; to leave its CPU takes 2 us.
+    fn sleeper(release: Release, sleep_us: u32) -> Simulation {
+        let mut costs = Costs::none();
+        costs.kernel.context_switch_ns = 5_000;
+        costs.kernel.sleep_ns = 2_000;
+        let json = format!(
+            r#"{{ "tasks": {{ "a": {{ "loop": -1, "run": 10, "sleep": {sleep_us} }} }} }}"#
+        );
+        with_costs(costs, release, "1x1x1", &json, 0)
+    }
+
+    fn idles_at(simulation: &mut Simulation, time: u64) -> bool {
+        simulation.run_until(time);
+        simulation.sched.is_idle(CpuId(0))
+    }
+
+    #[test]
+    fn a_cpu_is_idle_when_its_task_has_paid_for_leaving() {
+        for release in Release::ALL {
+            let mut simulation = sleeper(release, 100);
+            assert!(!idles_at(&mut simulation, 16_999));
+            assert!(idles_at(&mut simulation, 17_000));
+            assert!(idles_at(&mut simulation, 114_999));
+            assert!(!idles_at(&mut simulation, 115_000));
+        }
+    }
+
+    #[test]
+    fn who_is_woken_while_its_cpu_settles_runs_when_that_is_done() {
+        for release in Release::ALL {
+            let mut simulation = sleeper(release, 3);
+            assert!(idles_at(&mut simulation, 17_000));
+            // Woken at 18 us; the switch to idle takes until 22 us.
+            assert!(idles_at(&mut simulation, 21_999));
+            assert!(!idles_at(&mut simulation, 22_000));
+        }
+    }
+
+    #[test]
+    fn who_is_woken_on_the_way_does_not_sleep() {
+        for release in Release::ALL {
+            let mut simulation = sleeper(release, 1);
+            assert!(!idles_at(&mut simulation, 17_000));
+            assert_eq!(simulation.totals.switches, 1);
+            // It runs on without a switch: the next time it gets there at 29 us.
+            assert!(!idles_at(&mut simulation, 28_999));
+        }
     }
 }

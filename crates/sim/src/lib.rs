@@ -33,6 +33,7 @@ mod report;
 mod setup;
 mod simulation;
 mod spec_report;
+mod speed;
 mod spinlock;
 mod stopper;
 mod switch;

@@ -38,10 +38,7 @@ impl Simulation {
                 let ns = self.call_ns(cpu, call, bytes, stream);
                 self.tasks[curr.idx()].call_left = ns;
             }
-            Step::Wait => {
-                self.sched.set_current_state(cpu, TaskState::Interruptible);
-                self.switch(cpu);
-            }
+            Step::Wait => self.go_to_sleep(cpu, TaskState::Interruptible),
             Step::Exec => {
                 self.sched.sched_exec(cpu, self.now);
                 self.carry_out_effects(cpu);
@@ -91,8 +88,7 @@ impl Simulation {
                 },
             );
         }
-        self.sched.set_current_state(cpu, state);
-        self.switch(cpu);
+        self.go_to_sleep(cpu, state);
     }
 
     fn program_effect(&mut self, cpu: CpuId, curr: TaskId, effect: Effect) {

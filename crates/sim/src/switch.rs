@@ -4,7 +4,7 @@ use crate::cpu::Segment;
 use crate::event::{Event, tick_slot};
 use crate::simulation::Simulation;
 use crate::virt::NO_VCPU;
-use fairwind_sched::{CpuId, Switch, TaskId, TaskState};
+use fairwind_sched::{CpuId, Nanos, Switch, TaskId, TaskState};
 
 impl Simulation {
     /// Calls schedule() on a CPU and carries out the switch it decides on.
@@ -16,11 +16,12 @@ impl Simulation {
         // What the pick did to others comes before the switch itself, as in the kernel's trace.
         self.carry_out_effects(cpu);
         let kernel = &self.machine.costs.kernel;
-        let mut debt = kernel.schedule_ns + balancing;
+        let paid = std::mem::take(&mut self.tasks[switch.prev.idx()].goes_to_sleep);
+        let mut debt = balancing + if paid { 0 } else { kernel.schedule_ns };
         if switch.prev != switch.next {
             debt += kernel.context_switch_ns + self.levels_ns(switch.next);
-            if switch.prev_state != TaskState::Running {
-                debt += self.levels_ns(switch.prev);
+            if switch.prev_state != TaskState::Running && !paid {
+                debt += self.sleep_ns(switch.prev);
             }
             let next = &self.tasks[switch.next.idx()];
             if next.program != u32::MAX && next.mm != self.cpus[cpu.idx()].active_mm {
@@ -30,7 +31,7 @@ impl Simulation {
             self.totals.switches += 1;
             self.account(cpu);
             self.leave(cpu, &switch);
-            let before_it_runs = self.cpus[cpu.idx()].debt + debt;
+            let before_it_runs = self.kernel_ns(cpu, self.cpus[cpu.idx()].debt + debt);
             self.arrive(cpu, switch.next, before_it_runs);
             if let Some(pressure) = &mut self.pressure {
                 pressure.switch(&self.sched, switch.prev, switch.next, self.now);
@@ -40,6 +41,20 @@ impl Simulation {
             }
         }
         self.cpus[cpu.idx()].debt += debt;
+    }
+
+    /// The running task sets its state and goes to `schedule`. It is on its CPU until it has got there, and if it is woken on its
+    /// way it does not sleep.
+    pub(crate) fn go_to_sleep(&mut self, cpu: CpuId, state: TaskState) {
+        let curr = self.sched.rqs[cpu].curr;
+        self.sched.set_current_state(cpu, state);
+        self.tasks[curr.idx()].goes_to_sleep = true;
+        self.cpus[cpu.idx()].debt += self.machine.costs.kernel.schedule_ns + self.sleep_ns(curr);
+    }
+
+    /// What it takes to take a task off its queue because it sleeps.
+    fn sleep_ns(&self, task: TaskId) -> Nanos {
+        self.machine.costs.kernel.sleep_ns + self.levels_ns(task)
     }
 
     /// Books the time since the last switch to whoever ran.

@@ -34,6 +34,8 @@ pub(crate) struct TaskRun {
     pub(crate) spun_ns: Nanos,
     /// How long it has waited for spinlocks in all.
     pub(crate) spin_ns: Nanos,
+    /// It has set its state and is on its way to `schedule`, where it will sleep unless it is woken first.
+    pub(crate) goes_to_sleep: bool,
     /// Kernel time of a system call that it is about to make.
     pub(crate) call_left: Nanos,
     /// Kernel time still to spend; not preemptible unless the kernel is.
@@ -75,6 +77,7 @@ impl TaskRun {
             pv_waits: false,
             spun_ns: 0,
             spin_ns: 0,
+            goes_to_sleep: false,
             call_left: 0,
             activity: Activity::Work,
             kernel_left: 0,

@@ -38,6 +38,7 @@ impl Simulation {
                 }
                 Some(waking) => {
                     self.cpus[cpu.idx()].placing = Some(waking);
+                    let queueing = self.kernel_ns(cpu, queueing);
                     self.queue.push(self.now + queueing, Event::Placed { cpu });
                     return;
                 }

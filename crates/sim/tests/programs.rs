@@ -33,8 +33,12 @@ struct Run {
 }
 
 fn run(spec: &str, release: Release, machine: Machine, seed: u64, watch: bool) -> Run {
-    let program = programs::parse(spec).unwrap();
     let profile = KernelProfile::new(release, machine.nr_cpus());
+    run_kernel(spec, profile, machine, seed, watch)
+}
+
+fn run_kernel(spec: &str, profile: KernelProfile, machine: Machine, seed: u64, watch: bool) -> Run {
+    let program = programs::parse(spec).unwrap();
     let config = Config {
         machine,
         profile,
@@ -177,7 +181,10 @@ fn a_group_level_costs_at_each_wakeup_sleep_and_pick() {
     for release in Release::ALL {
         let program = |group: &str| {
             let spec = format!("perf-pipe:loops={OPS},cgroup={group}");
-            run(&spec, release, machine(), 1, false)
+            // Whether a wakeup preempts hangs on times, so that both runs would not switch equally often.
+            let mut profile = KernelProfile::new(release, 1);
+            profile.features.set(Feature::WAKEUP_PREEMPTION, false);
+            run_kernel(&spec, profile, machine(), 1, false)
         };
         let (deep, flat) = (program("/a/b"), program("/a"));
         let more = (1e6 / deep.value - 1e6 / flat.value) / level_us;

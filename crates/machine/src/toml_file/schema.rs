@@ -97,6 +97,7 @@ pub(super) struct Kernel {
     pub(super) syscall_ns: Fact<u64>,
     pub(super) wakeup_ns: Fact<u64>,
     pub(super) schedule_ns: Fact<u64>,
+    pub(super) sleep_ns: Fact<u64>,
     pub(super) context_switch_ns: Fact<u64>,
     pub(super) mm_switch_ns: Fact<u64>,
     pub(super) interrupt_ns: Fact<u64>,

@@ -1,10 +1,11 @@
 //! A CPU does not idle beside its own queued tasks.
 //!
 //! Model. When a task is queued for an idle CPU, the CPU is asked to reschedule and an interrupt (or a polled flag) tells
-//!        it. That takes at most the largest interrupt latency of the machine.
+//!        it, which it handles. That takes at most the largest interrupt latency of the machine.
 
 use super::pending_wakeup::interrupt_latency;
 use super::{Monitor, Violation, broken};
+use crate::cpu::Segment;
 use crate::simulation::Simulation;
 use fairwind_sched::Nanos;
 
@@ -31,7 +32,9 @@ impl Monitor for IdleWithWork {
                 continue;
             }
             let since = *self.since[cpu.idx()].get_or_insert(simulation.now);
-            let told = rq.need_resched && simulation.cpus[cpu.idx()].ipi_pending;
+            let c = &simulation.cpus[cpu.idx()];
+            let handles = matches!(c.segment, Segment::Settle { .. });
+            let told = rq.need_resched && (c.ipi_pending || handles);
             if !told || simulation.now - since > latency {
                 let what = format!(
                     "cpu {} idles with {} tasks queued since {since} ({} fair, {} RT); need_resched: {}, told: {told}",

@@ -26,7 +26,7 @@ mod timeline_order;
 mod work_conservation;
 
 #[cfg(test)]
-mod testbed;
+pub(crate) mod testbed;
 
 pub use allowed_cpus::AllowedCpus;
 pub use bandwidth_pool::BandwidthPool;

@@ -21,7 +21,18 @@ pub(super) fn mixed(release: Release) -> Simulation {
 
 /// A workload on a machine without costs, run up to a time.
 pub(super) fn running(release: Release, machine: &str, json: &str, until: u64) -> Simulation {
-    let machine = Machine::load(machine).unwrap().with_costs(Costs::none());
+    with_costs(Costs::none(), release, machine, json, until)
+}
+
+/// The same with costs.
+pub(crate) fn with_costs(
+    costs: Costs,
+    release: Release,
+    machine: &str,
+    json: &str,
+    until: u64,
+) -> Simulation {
+    let machine = Machine::load(machine).unwrap().with_costs(costs);
     let profile = KernelProfile::new(release, machine.nr_cpus());
     let config = Config {
         machine,

@@ -8,6 +8,7 @@
 use crate::cpu::Segment;
 use crate::event::Event;
 use crate::simulation::Simulation;
+use crate::speed::Speed;
 use fairwind_machine::{Distance, Machine};
 use fairwind_sched::{CpuId, Nanos};
 use fairwind_workload::Spinlocks;
@@ -36,7 +37,7 @@ pub(crate) struct VirtualCpu {
     /// In guest mode.
     pub(crate) runs: bool,
     /// Its speed, that of the host's CPU.
-    pub(crate) speed: u64,
+    pub(crate) speed: Speed,
     /// The host's CPU, the last one while it does not run.
     pub(crate) host: CpuId,
     /// Events that wait for it to run.
@@ -60,7 +61,7 @@ impl Platform {
     pub(crate) fn new(nr_cpus: usize, machine: Machine, spinlocks: Spinlocks) -> Platform {
         let cpu = VirtualCpu {
             runs: false,
-            speed: 1024,
+            speed: Speed::REFERENCE,
             host: CpuId(0),
             pending: VecDeque::new(),
             stolen_ns: 0,
@@ -159,7 +160,7 @@ impl Simulation {
         cpu: CpuId,
         now: Nanos,
         host: CpuId,
-        speed: u64,
+        speed: Speed,
         steal: Nanos,
         spin_window_ns: Option<Nanos>,
     ) {
@@ -181,7 +182,7 @@ impl Simulation {
     }
 
     /// A CPU of a guest goes on at another speed.
-    pub(crate) fn virtual_cpu_speed(&mut self, cpu: CpuId, now: Nanos, speed: u64) {
+    pub(crate) fn virtual_cpu_speed(&mut self, cpu: CpuId, now: Nanos, speed: Speed) {
         self.now = now;
         if !self.executes(cpu) {
             return;

@@ -1,0 +1,124 @@
+//! How fast a CPU executes.
+//!
+//! Model. A program's work goes at the CPU's size, its core's clock, and its share of the core. Kernel work was measured in
+//!        time on a core of its own, so that it goes at the share of the core alone.
+
+use crate::cpu::Segment;
+use crate::simulation::Simulation;
+use crate::virt::Notice;
+use fairwind_sched::{CpuId, Nanos};
+
+/// What a CPU does in 1024 ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Speed {
+    /// Of a program's work, in ns at the reference speed.
+    pub(crate) user: u64,
+    /// Of the kernel's, in ns on a core of its own.
+    pub(crate) kernel: u64,
+}
+
+impl Speed {
+    /// That of a CPU alone on its core, at the reference speed.
+    pub(crate) const REFERENCE: Speed = Speed {
+        user: 1024,
+        kernel: 1024,
+    };
+}
+
+impl Simulation {
+    /// The CPU's speed at present.
+    pub(crate) fn speed(&self, cpu: CpuId) -> Speed {
+        if let Some(platform) = &self.platform {
+            return platform.cpus[cpu.idx()].speed;
+        }
+        let place = &self.machine.topology.cpus[cpu.idx()];
+        let costs = &self.machine.costs;
+        let mut kernel = 1024;
+        if self.smt_slows {
+            let busy = self.core_busy[place.core as usize].max(1);
+            kernel = u64::from(costs.smt_speed_per_1024(busy as usize)).max(1);
+        }
+        let active = self.package_busy[place.package as usize].max(1);
+        let user = (u64::from(place.capacity) * kernel) >> 10;
+        let user = (user * costs.frequency.speed_per_1024(active)) >> 10;
+        Speed {
+            user: user.max(1),
+            kernel,
+        }
+    }
+
+    /// How long the CPU takes, at its present speed, for kernel work.
+    pub(crate) fn kernel_ns(&self, cpu: CpuId, work: Nanos) -> Nanos {
+        (work << 10).div_ceil(self.speed(cpu).kernel)
+    }
+
+    /// A CPU became busy or idle: its core's other threads run at another speed from now on.
+    pub(crate) fn core_changed(&mut self, cpu: CpuId, busy: bool) {
+        let place = self.machine.topology.cpus[cpu.idx()];
+        let before = self.core_busy[place.core as usize];
+        let after = if busy { before + 1 } else { before - 1 };
+        self.core_busy[place.core as usize] = after;
+        if before == 0 {
+            self.package_busy[place.package as usize] += 1;
+        } else if after == 0 {
+            self.package_busy[place.package as usize] -= 1;
+        }
+        self.power.change(
+            self.now,
+            &self.machine,
+            place.package as usize,
+            place.core as usize,
+            after,
+        );
+        if !self.smt_slows {
+            return;
+        }
+        for idx in 0..self.core_cpus[place.core as usize].len() {
+            let sibling = self.core_cpus[place.core as usize][idx];
+            if sibling == cpu {
+                continue;
+            }
+            let curr = self.sched.rqs[sibling].curr;
+            match self.cpus[sibling.idx()].segment {
+                Segment::Guest => {
+                    let vcpu = self.tasks[curr.idx()].vcpu;
+                    self.hypervisor.notices.push_back(Notice::Speed(vcpu));
+                }
+                Segment::User { .. } => {
+                    self.charge(sibling);
+                    if !self.plan_user(sibling, curr) {
+                        // It was done at this very moment: its event must still come.
+                        self.plan_kernel(sibling, curr);
+                    }
+                }
+                Segment::Kernel { .. } => {
+                    self.charge(sibling);
+                    self.plan_kernel(sibling, curr);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::monitor::testbed::with_costs;
+    use fairwind_machine::Costs;
+    use fairwind_sched::{CpuId, Release};
+
+    #[test]
+    fn kernel_work_takes_longer_beside_a_busy_sibling() {
+        for (hogs, ns) in [(1, 100), (2, 200)] {
+            let costs = Costs {
+                smt_speed_per_1024: vec![1024, 512],
+                ..Costs::none()
+            };
+            let json = format!(
+                r#"{{ "tasks": {{ "hog": {{ "instance": {hogs}, "loop": -1, "run": 1000 }} }} }}"#
+            );
+            let simulation = with_costs(costs, Release::V6_12, "1x1x2", &json, 20_000_000);
+            assert_eq!(simulation.kernel_ns(CpuId(0), 100), ns, "{hogs}");
+        }
+    }
+}
