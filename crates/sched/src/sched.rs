@@ -80,6 +80,8 @@ pub struct Sched {
     /// A CPU that runs out of fair tasks tries to pull some; off for a caller that does so itself, and then all but the
     /// pulling is done.
     pub newidle_balancing: bool,
+    /// Whether CPUs push and pull RT tasks: not where those of another kernel are followed.
+    pub rt_balancing: bool,
     /// What wakeup placement looked at.
     pub search: SearchStats,
     pub(crate) search_mask: CpuMask,
@@ -128,6 +130,7 @@ impl Sched {
             rd_overloaded: false,
             nohz: Nohz::new(nr_cpus),
             newidle_balancing: true,
+            rt_balancing: true,
             search: SearchStats::default(),
             prng: 0x9e37_79b9_7f4a_7c15,
             profile,

@@ -80,7 +80,7 @@ impl Follower<'_> {
     /// Brings a task to the priority that a record shows for it.
     pub(super) fn set_prio(&mut self, task: TaskId, prio: i32) {
         let t = &self.sched.tasks[task];
-        if self.is_ordinary(task) && t.prio != prio && prio >= 0 {
+        if self.is_ordinary(task) && t.prio != prio {
             self.set_attr(task, self.attr_of_prio(task, prio));
         }
     }
@@ -89,6 +89,12 @@ impl Follower<'_> {
     pub(super) fn attr_of_prio(&self, task: TaskId, prio: i32) -> SchedAttr {
         let t = &self.sched.tasks[task];
         let entity = &self.sched.ses[t.se];
+        if prio < 0 {
+            return SchedAttr {
+                policy: Policy::Deadline,
+                ..SchedAttr::normal(0)
+            };
+        }
         if prio < MAX_RT_PRIO {
             return SchedAttr {
                 policy: Policy::Fifo,

@@ -2,10 +2,12 @@
 //!
 //! Model.  A pass writes a charge of the source queue's running task, a record for each move, and a charge of the
 //!         destination's. They are gathered until a record of another kind ends the call that they belong to.
+//! Deviations. Where RT tasks are pushed and pulled is followed and not asked.
 //! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu` @ 6.1, 6.12.
 
 use super::Follower;
 use super::cpu::Move;
+use crate::judge::Measure;
 use crate::record::{Record, What};
 use fairwind_sched::balance::FollowedMove;
 use fairwind_sched::domain::SdId;
@@ -30,6 +32,10 @@ impl Follower<'_> {
         if self.sched.tasks[task].cpu.0 == dest {
             return;
         }
+        if self.sched.tasks[task].class == Class::Rt {
+            self.follow_rt_move(r, task, CpuId(dest));
+            return;
+        }
         self.begin_pass(r.cpu);
         let moved = Move { task, orig, dest };
         let context = self.cpu(r.cpu);
@@ -38,6 +44,17 @@ impl Follower<'_> {
         } else {
             context.moves.push(moved)
         }
+    }
+
+    /// An RT task was pushed to another CPU, or pulled.
+    fn follow_rt_move(&mut self, r: &Record, task: TaskId, dest: CpuId) {
+        self.judge.not_asked(Measure::Balance);
+        let src_now = self.clock_at(self.sched.tasks[task].cpu, r.ts);
+        let dest_now = self.clock_at(dest, r.ts);
+        if self.sched.follow_detach(task, dest, src_now) {
+            self.sched.follow_attach(task, dest_now);
+        }
+        self.take_effects(r.cpu);
     }
 
     /// A record of a pass that may move something: what was before it is kept.

@@ -11,6 +11,7 @@ use fairwind_sched::{CpuId, Sched};
 /// A scheduler at the start of a recording.
 pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
     let mut sched = Sched::new(facts.profile.clone(), facts.topology.clone());
+    sched.rt_balancing = false;
     sched.follow_jiffies(jiffies);
     sched.set_time(start);
     for cpu in sched.rqs.ids() {

@@ -1,4 +1,6 @@
 //! Switches: which task `schedule()` picked, and whether a CPU without tasks pulled one.
+//!
+//! Deviations. Runtimes of SCHED_DEADLINE are not recorded: a task that gives way to a lower class is taken to have none left.
 
 use super::Follower;
 use super::classify::Pair;
@@ -14,6 +16,11 @@ use fairwind_sched::{CpuId, TaskId};
 impl Follower<'_> {
     pub(super) fn switch(&mut self, r: &Record, prev: &Party, prev_state: PrevState, next: &Party) {
         let cpu = CpuId(r.cpu);
+        let prev_state = if Self::is_dl_throttled(prev, prev_state, next) {
+            PrevState::Interruptible
+        } else {
+            prev_state
+        };
         self.cpu(r.cpu).waking = None;
         if prev.pid == 0 {
             self.jiffies.busy(r.cpu, r.ts, true);
@@ -95,6 +102,13 @@ impl Follower<'_> {
             self.sched.nohz_run_idle_balance(cpu);
             self.stop_tick(r);
         }
+    }
+
+    /// A task of SCHED_DEADLINE that could run gives way to a lower class: its runtime is used up, and it is off the
+    /// queue until the next period.
+    fn is_dl_throttled(prev: &Party, prev_state: PrevState, next: &Party) -> bool {
+        let stops = next.comm.starts_with("migration/");
+        prev.prio < 0 && next.prio >= 0 && prev_state == PrevState::Runnable && !stops
     }
 
     /// `schedule()` went on with the task that ran.

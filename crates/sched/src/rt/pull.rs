@@ -21,6 +21,9 @@ impl Sched {
 
     /// Takes every waiting task of other CPUs that is stronger than all that is here, one a CPU.
     pub(super) fn pull_rt_task(&mut self, this_cpu: CpuId) {
+        if !self.rt_balancing {
+            return;
+        }
         let root = self.rt_root();
         if root.rto_count == 0 || root.rto_count == 1 && root.rto_mask.test(this_cpu) {
             return;

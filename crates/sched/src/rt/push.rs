@@ -15,7 +15,7 @@ impl Sched {
     /// Pushes one task away from `cpu`, on behalf of `this_cpu`; false if that was not possible.
     pub(super) fn push_rt_task(&mut self, this_cpu: CpuId, cpu: CpuId) -> bool {
         let rt = &self.rqs[cpu].rt;
-        if !rt.overloaded {
+        if !rt.overloaded || !self.rt_balancing {
             return false;
         }
         let Some((prio, task)) = rt.pushable.first() else {
