@@ -78,7 +78,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3646),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 475, 472),
-            (Measure::Placement, 311, 293),
+            (Measure::Placement, 311, 294),
             (Measure::Balance, 39, 33),
         ],
     );
@@ -131,11 +131,11 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4192),
-            (Measure::Pick, 321, 318),
+            (Measure::State, 5211, 4399),
+            (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),
-            (Measure::Balance, 31, 20),
+            (Measure::Balance, 31, 21),
         ],
     );
 }
@@ -145,11 +145,11 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2096, 1942),
-            (Measure::Pick, 368, 363),
-            (Measure::Preemption, 395, 390),
-            (Measure::Placement, 350, 331),
-            (Measure::Balance, 35, 26),
+            (Measure::State, 2096, 1975),
+            (Measure::Pick, 361, 356),
+            (Measure::Preemption, 388, 385),
+            (Measure::Placement, 350, 337),
+            (Measure::Balance, 37, 26),
         ],
     );
 }

@@ -227,6 +227,9 @@ impl Sched {
             first_of_entity,
         };
         if self.is_possible(cfs_rq, se, &told.values) {
+            if let Some(weight) = told.values[ProbeField::Weight as usize] {
+                self.follow_group_weight(se, weight);
+            }
             self.take_over(point, cfs_rq, se, &told.values);
         }
         if let Some(probes) = &mut self.probes {
@@ -305,7 +308,7 @@ impl Sched {
             .map(|e| e.se)
             .filter(|&other| !self.ses[other].is_task())
             .collect();
-        if by == 0 || groups.is_empty() {
+        if groups.is_empty() && self.groups.len() == 1 {
             return;
         }
         for group in groups {

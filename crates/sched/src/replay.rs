@@ -6,6 +6,7 @@
 //! Source. The same functions as `ttwu`, `schedule` and `attributes` follow.
 
 mod limits;
+mod shares;
 
 use crate::attributes::SchedAttr;
 use crate::balance::FollowedMove;

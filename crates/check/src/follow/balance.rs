@@ -26,9 +26,7 @@ impl Follower<'_> {
     /// The balancing softirq was raised.
     pub(super) fn softirq(&mut self, r: &Record, cpu: CpuId, clock: u64) {
         self.sched.follow_softirq(cpu);
-        if self.moves_ahead(cpu.0) {
-            self.cpu(cpu.0).balance_clock = Some(clock);
-        } else {
+        if !self.moves_ahead(cpu.0) {
             self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
         }
     }
@@ -114,7 +112,7 @@ impl Follower<'_> {
         }
         let moves = std::mem::take(&mut context.irq_moves);
         let pushes = std::mem::take(&mut context.pushes);
-        let clock = context.balance_clock.take();
+        let clock = context.pass_ts;
         let before = self.before_pass(r.cpu);
         let moved = moves
             .iter()
@@ -123,7 +121,7 @@ impl Follower<'_> {
             kind: "softirq",
             pass: Pass::Softirq {
                 cpu: CpuId(r.cpu),
-                clock: clock.unwrap_or(before.rqs[CpuId(r.cpu)].clock),
+                clock,
                 passes: self.passes_of(moved.chain(pushes.iter().copied())),
             },
             before,
@@ -135,7 +133,7 @@ impl Follower<'_> {
             self.cpu(r.cpu).clocks.clear();
             self.keep(r.cpu, sched);
         } else {
-            self.follow_moves(r.cpu, r.ts, &asked.moves);
+            self.follow_moves(r.cpu, clock, &asked.moves);
             self.note_balanced(&asked.moves);
             self.forget_active_balance();
         }

@@ -60,7 +60,7 @@ impl Follower<'_> {
         }
         if inside {
             if !own && !waking {
-                self.begin_pass(r.cpu);
+                self.begin_pass(r);
             }
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
             if !waking && !pulling {

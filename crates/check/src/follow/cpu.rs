@@ -35,12 +35,14 @@ pub(super) struct CpuContext {
     pub(super) in_timer: Option<bool>,
     /// The softirq was raised by a tick after which another one runs at once.
     pub(super) softirq_waits: bool,
-    /// The clock of the tick or kick after which the softirq balances; its records follow.
-    pub(super) balance_clock: Option<u64>,
     /// A tick whose outcome its next record shows.
     pub(super) charged: Option<Charged>,
     /// Everything as it was when the pass began of which moves are being gathered.
     pub(super) before_pass: Option<Box<Sched>>,
+    /// When the first record of that pass was written.
+    pub(super) pass_ts: u64,
+    /// When the first probe of the call that is going on was hit.
+    pub(super) first_probe: Option<u64>,
     /// CPUs whose stoppers the softirq woke, and where these will push the running task.
     pub(super) pushes: Vec<(CpuId, CpuId)>,
     /// Its running task has gone to another group, and the record of that is still to come.

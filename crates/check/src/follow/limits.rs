@@ -42,8 +42,10 @@ pub(super) struct Limits {
     ticks: Ticks,
     /// Groups whose limit is set.
     set: BTreeSet<GroupId>,
-    /// The record with which the interrupt began that last refilled a group's pool.
+    /// The record of the interrupt that last gave a group's queues runtime.
     refills: BTreeMap<GroupId, usize>,
+    /// Groups whose queues go back to work in an interrupt that is not over.
+    returning: BTreeSet<GroupId>,
     /// Probes of `place_entity` show each queue that goes back to work.
     pub(super) placements: bool,
 }
@@ -150,10 +152,19 @@ impl Follower<'_> {
         }
     }
 
-    /// Is the interrupt that refills a group's pool not over yet? Ours has refilled it as it began.
+    /// Is the interrupt that gives a group's queues runtime not over yet? Ours has done that as it began.
     fn is_being_refilled(&self, group: GroupId) -> bool {
-        let began = self.limits.refills.get(&group);
-        began.is_some_and(|&at| self.next_on_cpu[at].is_none_or(|next| next > self.at))
+        let Some(&(mut at)) = self.limits.refills.get(&group) else {
+            return false;
+        };
+        while self.records[at].hardirq() {
+            match self.next_on_cpu[at] {
+                Some(next) if next > self.at => return true,
+                Some(next) if self.records[next].what != What::Timer => at = next,
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// The timer of a CPU that has expired first.
@@ -166,11 +177,12 @@ impl Follower<'_> {
 
     fn run_timer(&mut self, cpu: u32, now: u64, timer: Timer) {
         self.limits.armed.remove(&timer);
+        self.limits.refills.insert(timer.0, self.at);
+        if !self.limits.placements {
+            self.limits.returning.insert(timer.0);
+        }
         match timer {
             (group, Kind::Period) => {
-                if self.records[self.at].what == What::Timer {
-                    self.limits.refills.insert(group, self.at);
-                }
                 self.sched.follow_period_timer(group, now);
             }
             (group, Kind::Slack) => self.sched.follow_slack_timer(group, now),
@@ -236,13 +248,27 @@ impl Follower<'_> {
         futile
     }
 
-    /// Before a record of a CPU: queues whose return no probe will show are back by now.
+    /// Before a record of a CPU: queues whose return no probe will show are back by now. Where the timer's interrupt puts
+    /// them back that is so once it is over, on all CPUs.
     pub(super) fn unthrottle_unseen(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
         for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
             let empty = self.sched.cfs_rqs[cfs_rq].load.weight == 0;
-            if empty || !self.limits.placements {
+            if empty && self.limits.placements {
                 self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
+            }
+        }
+        for group in self.limits.returning.clone() {
+            if self.is_being_refilled(group) {
+                continue;
+            }
+            self.limits.returning.remove(&group);
+            for cpu in self.sched.rqs.ids() {
+                for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
+                    if self.sched.cfs_rqs[cfs_rq].tg == group {
+                        self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
+                    }
+                }
             }
         }
     }
@@ -288,39 +314,80 @@ impl Follower<'_> {
 
     /// The kernel runs a task: no queue above it is throttled.
     pub(super) fn unthrottle_above(&mut self, r: &Record, task: TaskId, clock: u64) {
-        let mut se = self.sched.tasks[task].se;
-        let mut throttled = Vec::new();
-        while se.is_some() {
-            let cfs_rq = self.sched.ses[se].cfs_rq;
+        for cfs_rq in self.queues_above(task) {
             if self.sched.cfs_rqs[cfs_rq].throttled {
-                throttled.push(cfs_rq);
+                self.unthrottle(r, cfs_rq, clock);
             }
-            se = self.sched.ses[se].parent;
-        }
-        for cfs_rq in throttled {
-            self.unthrottle(r, cfs_rq, clock);
         }
     }
 
-    /// The kernel runs nothing, although this task could run: a queue above it is out of runtime. Of several
-    /// limits, it is the one that has least left.
-    pub(super) fn throttle_above(&mut self, r: &Record, task: TaskId) {
+    /// The queues that a task and its groups are on, none for one that is not fair.
+    fn queues_above(&self, task: TaskId) -> Vec<CfsRqId> {
+        let mut queues = Vec::new();
+        let mut se = self.sched.tasks[task].se;
+        while self.sched.is_fair(task) && se.is_some() {
+            queues.push(self.sched.ses[se].cfs_rq);
+            se = self.sched.ses[se].parent;
+        }
+        queues
+    }
+
+    /// The kernel's tick goes on with who runs, ours would switch: is that because the one whom ours would run next is
+    /// out of runtime?
+    pub(super) fn throttle_next(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        let curr = self.sched.rqs[cpu].curr;
+        if self.limits.set.is_empty() || !self.sched.is_fair(curr) {
+            return;
+        }
+        let mut copy = self.copy();
+        copy.newidle_balancing = false;
+        let next = copy.schedule(cpu, self.sched.rqs[cpu].clock, false).next;
+        self.throttle_passed(r, next, curr);
+    }
+
+    /// The kernel passed over a task: it is out of runtime if it does not run until its group has some again.
+    pub(super) fn throttle_passed(&mut self, r: &Record, task: TaskId, runs: TaskId) {
+        let Some(pid) = self.pid(task) else {
+            return;
+        };
+        let limits = self.queues_above(task).into_iter().filter_map(|cfs_rq| {
+            let queue = &self.sched.cfs_rqs[cfs_rq];
+            let bandwidth = &self.sched.groups[queue.tg].bandwidth;
+            queue.runtime_enabled.then_some(bandwidth.period_expires)
+        });
+        let Some(refill) = limits.min().filter(|&refill| refill > r.ts) else {
+            return;
+        };
+        let until_refill = self.records[self.at + 1..].iter();
+        let mut until_refill = until_refill.take_while(|r| r.ts < refill);
+        let goes_on = until_refill.any(|r| match &r.what {
+            What::Switch { next, .. } => next.pid == pid,
+            What::Migrate { pid: moved, .. } => *moved == pid,
+            _ => false,
+        });
+        if !goes_on {
+            self.throttle_above(r, task, runs);
+        }
+    }
+
+    /// The kernel does not run this task, although ours would: a queue above it, and not above the one that `runs`, is
+    /// out of runtime. Of several limits, it is the one that has least left.
+    pub(super) fn throttle_above(&mut self, r: &Record, task: TaskId, runs: TaskId) {
         if self.sched.tasks[task].cpu.0 != r.cpu || self.is_throttled(task) {
             return;
         }
+        let running = self.queues_above(runs);
         let mut limited = Vec::new();
-        let mut se = self.sched.tasks[task].se;
-        while se.is_some() {
-            let cfs_rq = self.sched.ses[se].cfs_rq;
+        for cfs_rq in self.queues_above(task) {
             let queue = &self.sched.cfs_rqs[cfs_rq];
-            if queue.runtime_enabled {
+            if queue.runtime_enabled && !running.contains(&cfs_rq) {
                 let pool = self.sched.groups[queue.tg].bandwidth.runtime;
                 limited.push((
                     queue.runtime_remaining.saturating_add_unsigned(pool),
                     cfs_rq,
                 ));
             }
-            se = self.sched.ses[se].parent;
         }
         if let Some((_, cfs_rq)) = limited.into_iter().min() {
             self.judge.mended("queues without runtime that could run");

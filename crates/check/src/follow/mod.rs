@@ -142,6 +142,9 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower.record(record);
         follower.cpu(record.cpu).last_resched = record.need_resched;
         follower.cpu(record.cpu).last_ts = record.ts;
+        if !record.what.is_inside() {
+            follower.cpu(record.cpu).first_probe = None;
+        }
         follower.ask_again(record);
         follower.take_effects(record.cpu);
         let over = follower.next_on_cpu[at].is_none_or(|next| !records[next].what.is_inside());
@@ -174,6 +177,9 @@ impl Follower<'_> {
     }
 
     fn record(&mut self, r: &Record) {
+        if let What::Probe { .. } = r.what {
+            self.cpu(r.cpu).first_probe.get_or_insert(r.ts);
+        }
         self.end_charge(r);
         self.end_placements(r);
         if !r.irq || r.softirq {

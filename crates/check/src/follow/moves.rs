@@ -36,7 +36,7 @@ impl Follower<'_> {
             self.follow_rt_move(r, task, CpuId(dest));
             return;
         }
-        self.begin_pass(r.cpu);
+        self.begin_pass(r);
         let moved = Move { task, orig, dest };
         let context = self.cpu(r.cpu);
         if r.irq {
@@ -58,18 +58,20 @@ impl Follower<'_> {
     }
 
     /// A record of a pass that may move something: what was before it is kept.
-    pub(super) fn begin_pass(&mut self, cpu: u32) {
+    pub(super) fn begin_pass(&mut self, r: &Record) {
+        let cpu = r.cpu;
         if self.cpu(cpu).before_pass.is_none() {
             let mut before = self.sched.clone();
             before.effects.clear();
             self.cpu(cpu).before_pass = Some(Box::new(before));
+            self.cpu(cpu).pass_ts = r.ts;
         }
     }
 
     /// A softirq wakes a stopper: balancing will have it push its CPU's running task.
     pub(super) fn wakes_stopper(&mut self, r: &Record, task: TaskId) {
         if r.softirq && self.sched.tasks[task].class == Class::Stop {
-            self.begin_pass(r.cpu);
+            self.begin_pass(r);
             let busiest = self.sched.tasks[task].cpu;
             let dest = self.pushed_to(busiest).unwrap_or(CpuId(r.cpu));
             self.cpu(r.cpu).pushes.push((busiest, dest));

@@ -33,7 +33,8 @@ impl Follower<'_> {
         let credit = (profile.tunables.latency_ns >> u32::from(gentle)) as i64;
         let cfs = &self.sched.cfs_rqs[cfs_rq];
         // A queue with sums, which begin at this number, has no floor.
-        if cfs.curr != se || cfs.avg_load != 0 || behind <= credit {
+        let ran = cfs.curr == se || cfs.nr_queued == 0;
+        if !ran || cfs.avg_load != 0 || behind <= credit {
             return;
         }
         self.judge.mended("queues whose min_vruntime was lower");

@@ -97,7 +97,7 @@ impl Follower<'_> {
         }
         if next.pid == 0 {
             if prev.pid != 0 && prev_state == PrevState::Runnable {
-                self.throttle_above(r, prev_task);
+                self.throttle_above(r, prev_task, next_task);
             }
             self.sched.nohz_run_idle_balance(cpu);
             self.stop_tick(r);
@@ -207,6 +207,7 @@ impl Follower<'_> {
             self.judge.mended("next tasks that could not run");
         }
         if switch.next != next {
+            self.throttle_passed(r, switch.next, next);
             self.unsure.insert(switch.next);
         }
         self.sched.newidle_balancing = true;

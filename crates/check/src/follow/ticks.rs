@@ -34,9 +34,7 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         let may_tick = self.jiffies.timer(r.cpu, r.ts);
         self.sched.follow_jiffies(self.jiffies.now());
-        let context = self.cpu(r.cpu);
-        context.in_timer = may_tick.then_some(false);
-        context.balance_clock = None;
+        self.cpu(r.cpu).in_timer = may_tick.then_some(false);
         if may_tick && self.sched.is_idle(cpu) {
             let clock = self.clock_at(cpu, r.ts);
             self.tick(r, clock);
@@ -249,6 +247,9 @@ impl Follower<'_> {
                 .judge(charged.decision, kernel == ours, baselines, || {
                     (class, text)
                 });
+        }
+        if charged.asked && ours && !kernel {
+            self.throttle_next(r);
         }
         if ours && !kernel && self.candidates(cpu) == [curr] {
             self.drop_delayed(cpu);

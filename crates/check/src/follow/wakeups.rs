@@ -138,12 +138,13 @@ impl Follower<'_> {
         } else {
             self.cpu(r.cpu).pending_clock.take()
         };
+        let probed = self.cpu(r.cpu).first_probe;
         let clock = told.unwrap_or_else(|| {
             if self.sched.is_idle(cpu) {
-                self.clock_out_of_idle(cpu, r.ts)
+                self.clock_out_of_idle(cpu, probed.unwrap_or(r.ts))
             } else {
                 let read = if direct { wakeup.ts } else { r.ts };
-                self.uncharged_clock(cpu, task, read)
+                self.uncharged_clock(cpu, task, probed.unwrap_or(read))
             }
         });
         self.changed_by_place(task);
@@ -282,11 +283,12 @@ impl Follower<'_> {
         } else {
             self.cpu(r.cpu).clocks.remove(&target)
         };
+        let read = self.cpu(r.cpu).first_probe.unwrap_or(r.ts);
         let clock = told.unwrap_or_else(|| {
             if self.sched.is_idle(kernel) {
-                self.clock_out_of_idle(kernel, r.ts)
+                self.clock_out_of_idle(kernel, read)
             } else {
-                self.uncharged_clock(kernel, task, r.ts)
+                self.uncharged_clock(kernel, task, read)
             }
         });
         self.told_of(ProbePoint::PlaceEntity, task);

@@ -1,0 +1,115 @@
+//! What the weight of a group's entity tells of the group's load elsewhere.
+//!
+//! Model.      A kernel gives a group's entity the weight `shares · load / (load + others)`, where `others` is what all
+//!             other CPUs contribute. So the weight tells that sum, to the unit. If ours is another one, a CPU
+//!             contributes something else: it brought its average up to date when ours did not. Of those that this
+//!             can be, it is the one whose average, brought up to date now, comes nearest to what is missing.
+//! Invariants. A group's load stays the sum of what its CPUs contribute.
+//! Source.     kernel/sched/fair.c `calc_group_shares`, `update_tg_load_avg` @ 6.1, 6.12.
+
+use crate::entity::scale_load_down;
+use crate::group::MIN_SHARES;
+use crate::sched::Sched;
+use crate::units::{CfsRqId, SeId};
+
+impl Sched {
+    /// The entity of a group that has just been given a weight has another one in the other kernel.
+    pub(crate) fn follow_group_weight(&mut self, se: SeId, weight: u64) {
+        let cfs_rq = self.ses[se].my_q;
+        let held = self.ses[se].load.weight;
+        if cfs_rq.is_none()
+            || weight == held
+            || weight <= MIN_SHARES
+            || self.cfs_rqs[cfs_rq].load.weight == 0
+            || self.calc_group_shares(cfs_rq) != held
+        {
+            return;
+        }
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let tg = &self.groups[cfs.tg];
+        let load = scale_load_down(cfs.load.weight).max(cfs.avg.load_avg);
+        let product = tg.shares.saturating_mul(load);
+        let others = tg.load_avg - cfs.tg_load_avg_contrib as i64;
+        let least = (product / (weight + 1) + 1).max(load);
+        let most = product / weight;
+        if least > most {
+            return;
+        }
+        let told = (others + load as i64).clamp(least as i64, most as i64) - load as i64;
+        self.mend_contribution(cfs_rq, told - others);
+    }
+
+    /// The other queues of a queue's group contribute more than ours, by so much.
+    fn mend_contribution(&mut self, cfs_rq: CfsRqId, by: i64) {
+        let tg = self.cfs_rqs[cfs_rq].tg;
+        let queues = self.groups[tg].cfs_rq.iter();
+        let missed = |&queue: &CfsRqId| {
+            let contribution = self.cfs_rqs[queue].tg_load_avg_contrib as i64 + by;
+            (contribution - self.load_avg_now(queue) as i64).unsigned_abs()
+        };
+        let possible = queues.copied().filter(|&queue| {
+            queue != cfs_rq && self.cfs_rqs[queue].tg_load_avg_contrib as i64 + by >= 0
+        });
+        if let Some(queue) = possible.min_by_key(missed) {
+            let contribution = &mut self.cfs_rqs[queue].tg_load_avg_contrib;
+            *contribution = contribution.saturating_add_signed(by);
+            self.groups[tg].load_avg += by;
+        }
+    }
+
+    /// What a queue's average would be if it was brought up to date.
+    fn load_avg_now(&self, cfs_rq: CfsRqId) -> u64 {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let mut avg = cfs.avg;
+        if cfs.throttle_count == 0 {
+            let since = self.now.saturating_sub(self.rqs[cfs.cpu].clock);
+            let now = self.cfs_rq_clock_pelt(cfs_rq).wrapping_add(since);
+            let load = scale_load_down(cfs.load.weight);
+            if avg.update_sum(now, load, 0, false) {
+                avg.update_avg(1);
+            }
+        }
+        avg.load_avg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::profile::{KernelProfile, Release};
+    use crate::sched::Sched;
+    use crate::topology::Topology;
+    use crate::units::{CpuId, GroupId};
+
+    #[test]
+    fn a_weight_tells_what_other_cpus_contribute() {
+        let profile = KernelProfile::new(Release::V6_12, 3);
+        let mut sched = Sched::new(profile, Topology::regular(1, 3, 1));
+        let group = sched.create_group(GroupId::ROOT, 0);
+        for cpu in [0, 1].map(CpuId) {
+            let task = sched.spawn(cpu, 0);
+            sched.sched_move_task(task, group, 0);
+            sched.wake_up_new_task(cpu, task, 0);
+        }
+        let queues = sched.groups[group].cfs_rq.clone();
+        // A task on each of two CPUs, and on the third 50 are left of what contributes 300 still.
+        for (queue, load, told) in [(0, 1024, 1024), (1, 1024, 1024), (2, 50, 300)] {
+            sched.cfs_rqs[queues[queue]].avg.load_avg = load;
+            sched.cfs_rqs[queues[queue]].tg_load_avg_contrib = told;
+        }
+        sched.groups[group].load_avg = 2348;
+        let se = sched.cfs_rqs[queues[0]].se;
+        let weight = |sched: &Sched| sched.calc_group_shares(queues[0]);
+        sched.ses[se].load.weight = weight(&sched);
+        // 1024 · 1024 · 1024 / (1024 + 1024 + 60): the third contributes 60.
+        sched.follow_group_weight(se, (1 << 30) / 2108);
+        assert_eq!(sched.groups[group].load_avg, 2108);
+        let contributions = queues
+            .iter()
+            .map(|&queue| sched.cfs_rqs[queue].tg_load_avg_contrib);
+        assert!(contributions.eq([1024, 1024, 60]));
+        assert_eq!(weight(&sched), (1 << 30) / 2108);
+        // More than the group's shares is none of its weights.
+        sched.follow_group_weight(se, 2 << 20);
+        assert_eq!(sched.groups[group].load_avg, 2108);
+    }
+}
