@@ -107,6 +107,8 @@ pub struct Held {
     pub first_of_queue: bool,
     /// The same of the entity.
     pub first_of_entity: bool,
+    /// The sides differ, and weights on the queue depend on when other CPUs bring averages up to date.
+    pub weights_pending: bool,
 }
 
 /// Probes of a scheduler that follows another.
@@ -218,13 +220,17 @@ impl Sched {
         } else if by_queue {
             self.shift_groups(cfs_rq, se, &told.values);
         }
+        let ours = self.probe_values(cfs_rq, se);
+        let mut sides = told.values.iter().zip(&ours);
+        let differs = sides.any(|(told, ours)| told.is_some() && told != ours);
         let held = Held {
             se,
             cfs_rq,
             told,
-            ours: self.probe_values(cfs_rq, se),
+            ours,
             first_of_queue,
             first_of_entity,
+            weights_pending: differs && self.weights_are_pending(cfs_rq, se),
         };
         if self.is_possible(cfs_rq, se, &told.values) {
             if let Some(weight) = told.values[ProbeField::Weight as usize] {

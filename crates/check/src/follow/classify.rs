@@ -16,6 +16,10 @@ pub(super) struct Pair {
 /// A task whose virtual runtime the recording has not shown yet.
 pub(super) const EARLIER_STATE: Class = Class::NotRecorded("state from before the recording");
 
+/// The weight of a group on one CPU follows from its load on the others. No event tells when these brought it up to date.
+pub(super) const NOT_UPDATES: Class =
+    Class::NotRecorded("when groups' loads were brought up to date");
+
 /// Which CPUs a task may use shows only in where it is put.
 pub(super) const NOT_ALLOWED: Class = Class::NotRecorded("allowed CPUs");
 

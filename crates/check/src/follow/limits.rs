@@ -348,17 +348,15 @@ impl Follower<'_> {
 
     /// The kernel passed over a task: it is out of runtime if it does not run until its group has some again.
     pub(super) fn throttle_passed(&mut self, r: &Record, task: TaskId, runs: TaskId) {
-        let Some(pid) = self.pid(task) else {
+        let (Some(pid), Some(cfs_rq)) = (self.pid(task), self.least_left(task, runs)) else {
             return;
         };
-        let limits = self.queues_above(task).into_iter().filter_map(|cfs_rq| {
-            let queue = &self.sched.cfs_rqs[cfs_rq];
-            let bandwidth = &self.sched.groups[queue.tg].bandwidth;
-            queue.runtime_enabled.then_some(bandwidth.period_expires)
-        });
-        let Some(refill) = limits.min().filter(|&refill| refill > r.ts) else {
+        let refill = self.sched.groups[self.sched.cfs_rqs[cfs_rq].tg]
+            .bandwidth
+            .period_expires;
+        if refill <= r.ts {
             return;
-        };
+        }
         let until_refill = self.records[self.at + 1..].iter();
         let mut until_refill = until_refill.take_while(|r| r.ts < refill);
         let goes_on = until_refill.any(|r| match &r.what {
@@ -371,25 +369,28 @@ impl Follower<'_> {
         }
     }
 
-    /// The kernel does not run this task, although ours would: a queue above it, and not above the one that `runs`, is
-    /// out of runtime. Of several limits, it is the one that has least left.
+    /// The queue above a task, and not above the one that `runs`, that has least left of its limit.
+    fn least_left(&self, task: TaskId, runs: TaskId) -> Option<CfsRqId> {
+        let running = self.queues_above(runs);
+        let limited = self.queues_above(task).into_iter().filter(|cfs_rq| {
+            self.sched.cfs_rqs[*cfs_rq].runtime_enabled && !running.contains(cfs_rq)
+        });
+        limited.min_by_key(|&cfs_rq| {
+            let queue = &self.sched.cfs_rqs[cfs_rq];
+            let pool = self.sched.groups[queue.tg].bandwidth.runtime;
+            (
+                queue.runtime_remaining.saturating_add_unsigned(pool),
+                cfs_rq,
+            )
+        })
+    }
+
+    /// The kernel does not run this task, although ours would: a queue above it is out of runtime.
     pub(super) fn throttle_above(&mut self, r: &Record, task: TaskId, runs: TaskId) {
         if self.sched.tasks[task].cpu.0 != r.cpu || self.is_throttled(task) {
             return;
         }
-        let running = self.queues_above(runs);
-        let mut limited = Vec::new();
-        for cfs_rq in self.queues_above(task) {
-            let queue = &self.sched.cfs_rqs[cfs_rq];
-            if queue.runtime_enabled && !running.contains(&cfs_rq) {
-                let pool = self.sched.groups[queue.tg].bandwidth.runtime;
-                limited.push((
-                    queue.runtime_remaining.saturating_add_unsigned(pool),
-                    cfs_rq,
-                ));
-            }
-        }
-        if let Some((_, cfs_rq)) = limited.into_iter().min() {
+        if let Some(cfs_rq) = self.least_left(task, runs) {
             self.judge.mended("queues without runtime that could run");
             let clock = self.clock_at(CpuId(r.cpu), r.ts);
             let refilled = self.is_being_refilled(self.sched.cfs_rqs[cfs_rq].tg);

@@ -5,7 +5,7 @@
 //!          with the same entity, and goes on with what was told.
 
 use super::Follower;
-use super::classify::EARLIER_STATE;
+use super::classify::{EARLIER_STATE, NOT_UPDATES};
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::Record;
@@ -188,6 +188,9 @@ impl Follower<'_> {
         let task = self.sched.ses[held.se].task;
         if task.is_some() && self.unsure.contains(&task) {
             return EARLIER_STATE;
+        }
+        if held.weights_pending {
+            return NOT_UPDATES;
         }
         Class::Ours
     }

@@ -57,6 +57,26 @@ impl Sched {
         }
     }
 
+    /// Do the weights of groups on a queue, or of the entity, depend on when other CPUs bring their averages up to date?
+    /// So it is if one of them would tell the group a new contribution if it did so now.
+    pub(crate) fn weights_are_pending(&self, cfs_rq: CfsRqId, se: SeId) -> bool {
+        let queue = &self.cfs_rqs[cfs_rq];
+        let waiting = queue.timeline.iter().map(|entry| entry.se);
+        let mut entities = waiting.chain([queue.curr, se]);
+        entities.any(|se| se.is_some() && self.contributions_are_pending(self.ses[se].my_q))
+    }
+
+    fn contributions_are_pending(&self, cfs_rq: CfsRqId) -> bool {
+        if cfs_rq.is_none() {
+            return false;
+        }
+        let tg = self.cfs_rqs[cfs_rq].tg;
+        self.groups[tg].cfs_rq.iter().any(|&other| {
+            let told = self.cfs_rqs[other].tg_load_avg_contrib;
+            other != cfs_rq && self.load_avg_now(other).abs_diff(told) > told / 64
+        })
+    }
+
     /// What a queue's average would be if it was brought up to date.
     fn load_avg_now(&self, cfs_rq: CfsRqId) -> u64 {
         let cfs = &self.cfs_rqs[cfs_rq];
@@ -98,6 +118,7 @@ mod tests {
         }
         sched.groups[group].load_avg = 2348;
         let se = sched.cfs_rqs[queues[0]].se;
+        assert!(sched.weights_are_pending(sched.rqs[CpuId(0)].cfs, se));
         let weight = |sched: &Sched| sched.calc_group_shares(queues[0]);
         sched.ses[se].load.weight = weight(&sched);
         // 1024 · 1024 · 1024 / (1024 + 1024 + 60): the third contributes 60.
@@ -108,6 +129,8 @@ mod tests {
             .map(|&queue| sched.cfs_rqs[queue].tg_load_avg_contrib);
         assert!(contributions.eq([1024, 1024, 60]));
         assert_eq!(weight(&sched), (1 << 30) / 2108);
+        sched.cfs_rqs[queues[2]].avg.load_avg = 60;
+        assert!(!sched.weights_are_pending(sched.rqs[CpuId(0)].cfs, se));
         // More than the group's shares is none of its weights.
         sched.follow_group_weight(se, 2 << 20);
         assert_eq!(sched.groups[group].load_avg, 2108);
