@@ -1,5 +1,6 @@
 //! A four-way heap in one array.
 
+use crate::winner_tree::NEVER;
 use alloc::vec::Vec;
 
 const ARITY: usize = 4;
@@ -33,7 +34,7 @@ impl<E: Copy> Heap<E> {
     /// The first event's key, larger than any if there is none.
     #[inline(always)]
     pub(crate) fn first(&self) -> u128 {
-        self.entries.first().map_or(u128::MAX, |entry| entry.key)
+        self.entries.first().map_or(NEVER, |entry| entry.key)
     }
 
     /// Adds an event.

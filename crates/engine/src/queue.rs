@@ -5,7 +5,7 @@
 //!        and no two keys are equal.
 
 use crate::heap::{Entry, Heap};
-use crate::winner_tree::{WinnerTree, key, time};
+use crate::winner_tree::{NEVER, WinnerTree, key, time};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -97,7 +97,7 @@ impl<E: Copy> EventQueue<E> {
     pub fn peek_time(&mut self) -> Option<u64> {
         let (in_heap, in_slot) = self.firsts();
         let first = in_heap.min(in_slot);
-        (first != u128::MAX).then(|| time(first))
+        (first != NEVER).then(|| time(first))
     }
 
     /// Keys of the first event of the heap and of the slots.
@@ -113,18 +113,21 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
         let (in_heap, in_slot) = self.firsts();
-        let first = in_heap.min(in_slot);
+        let from_slot = in_slot < in_heap;
+        let first = if from_slot { in_slot } else { in_heap };
         let at = time(first);
-        if at > until || first == u128::MAX {
+        if at > until || first == NEVER {
             return None;
         }
         self.now = at;
-        if in_slot < in_heap {
+        let event = if from_slot {
             let slot = WinnerTree::slot(in_slot);
             self.popped = Some(slot);
-            return Some((at, self.events[slot]?));
-        }
-        Some((at, self.heap.pop()?.event))
+            self.events[slot]?
+        } else {
+            self.heap.pop()?.event
+        };
+        Some((at, event))
     }
 
     /// Takes the next event with its time.
