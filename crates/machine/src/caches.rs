@@ -98,6 +98,15 @@ impl Caches {
         let resident = working_set_bytes.min(size);
         footprint.saturating_sub(size - resident).min(resident)
     }
+
+    /// Is a working set still in every cache of the core where it was, after a footprint that leaves it room? Then there is
+    /// nothing to compute.
+    pub fn hold_all(&self, working_set_bytes: u64, footprint: Footprint) -> bool {
+        let holds = |size, footprint: u64| footprint.saturating_add(working_set_bytes) <= size;
+        holds(self.l1d_bytes, footprint.l1d_bytes)
+            && holds(self.l2_bytes, footprint.l2_bytes)
+            && holds(self.llc_bytes, footprint.llc_bytes)
+    }
 }
 
 /// Extra nanoseconds that a task pays to warm up; see the model above. `from` is the distance from
@@ -195,6 +204,8 @@ mod tests {
             ..Footprint::default()
         };
         assert_eq!(cost(3_200, 1, since, Distance::SameCpu), 0);
+        assert!(CACHES.hold_all(3_200, since));
+        assert!(!CACHES.hold_all(3_201, since));
     }
 
     #[test]

@@ -50,6 +50,12 @@ struct Subtree {
 }
 
 impl Sched {
+    /// Has any group a quota, or had one?
+    #[inline]
+    pub fn has_had_limits(&self) -> bool {
+        self.bandwidth_used
+    }
+
     /// Out of runtime?
     #[inline]
     pub(crate) fn cfs_rq_throttled(&self, cfs_rq: CfsRqId) -> bool {

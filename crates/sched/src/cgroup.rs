@@ -288,6 +288,7 @@ impl Sched {
         let old_period = self.groups[group].bandwidth.period;
         if limited && !was_limited {
             self.bandwidth_users += 1;
+            self.bandwidth_used = true;
         }
         let b = &mut self.groups[group].bandwidth;
         b.period = limit.period;

@@ -2,6 +2,7 @@
 
 use crate::units::CpuId;
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 
 /// A set of CPUs out of a fixed number, one bit each; the kernel's `cpumask`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -121,6 +122,33 @@ impl CpuMask {
         })
     }
 
+    /// The CPUs in both sets, from the lowest up, that stand in these of their [`words`](Self::words).
+    #[inline]
+    pub fn in_both<'a>(
+        a: &'a CpuMask,
+        b: &'a CpuMask,
+        words: Range<usize>,
+    ) -> impl Iterator<Item = CpuId> + use<'a> {
+        let first = words.start;
+        let both = a.words[words.clone()].iter().zip(&b.words[words]);
+        both.enumerate().flat_map(move |(idx, (a, b))| {
+            let mut word = a & b;
+            core::iter::from_fn(move || {
+                let bit = (word != 0).then_some(word.trailing_zeros())?;
+                word &= word - 1;
+                Some(CpuId(((first + idx) * 64) as u32 + bit))
+            })
+        })
+    }
+
+    /// From the first to the last of the [`words`](Self::words) in which there is a CPU.
+    pub fn occupied_words(&self) -> Range<usize> {
+        let occupied = |word: &u64| *word != 0;
+        let first = self.words.iter().position(occupied).unwrap_or(0);
+        let last = self.words.iter().rposition(occupied);
+        first..last.map_or(0, |last| last + 1)
+    }
+
     /// Do the two sets share a CPU?
     #[inline]
     pub fn intersects(&self, other: &CpuMask) -> bool {
@@ -172,6 +200,16 @@ impl CpuMask {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_sets_are_walked_where_one_has_cpus() {
+        let group = CpuMask::of(200, [70, 100, 130].map(CpuId));
+        let allowed = CpuMask::of(200, [3, 70, 130, 199].map(CpuId));
+        assert_eq!(group.occupied_words(), 1..3);
+        assert_eq!(CpuMask::none(200).occupied_words(), 0..0);
+        let both = CpuMask::in_both(&group, &allowed, group.occupied_words());
+        assert_eq!(both.map(|c| c.0).collect::<Vec<_>>(), [70, 130]);
+    }
 
     #[test]
     fn wrap_visits_each_cpu_once_from_the_start_on() {

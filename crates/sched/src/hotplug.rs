@@ -6,6 +6,7 @@
 //!         `unthrottle_offline_cfs_rqs`, `clear_tg_offline_cfs_rqs` @ 6.1, 6.12.
 //! Deviations. The steps of hotplug that take time in the kernel happen at once.
 
+use crate::balance::CpuSumsTable;
 use crate::domain::{BalanceClock, BootCapacity, DomainInput, Domains};
 use crate::effects::Effect;
 use crate::sched::Sched;
@@ -84,6 +85,7 @@ impl Sched {
             },
         };
         self.domains = Domains::build(&input, &mut BootCapacity::new(&self.topology));
+        self.cpu_sums = CpuSumsTable::new(self.rqs.len(), &self.domains);
         self.domains_rebuilt();
     }
 

@@ -52,6 +52,7 @@ pub struct Sched {
     tick_nsec: Nanos,
     /// What `jiffies` counts; too long to count anything where jiffies are told.
     jiffy_nsec: Nanos,
+    jiffy_begins: Nanos,
     /// Run queues, `[nr_cpus]`.
     pub rqs: Table<CpuId, Rq>,
     /// Tasks.
@@ -73,6 +74,8 @@ pub struct Sched {
     pub probes: Option<Box<Probes>>,
     /// How many groups have a quota; bandwidth control is skipped while 0.
     pub(crate) bandwidth_users: u32,
+    /// Some group has or had one.
+    pub(crate) bandwidth_used: bool,
     /// Some CPU has more than one task (`rd->overloaded`).
     pub(crate) rd_overloaded: bool,
     /// Groups and balancing of idle CPUs.
@@ -104,12 +107,14 @@ impl Sched {
             Release::V6_12 => &crate::eevdf::CLASS,
         };
         let domains = Domains::boot(&topology, fair.domains);
+        let cpu_sums = CpuSumsTable::new(nr_cpus, &domains);
         let mut sched = Sched {
             fair,
             balance_rules: crate::balance::rules(profile.release),
             rt_rules: crate::rt::rules(profile.release),
             tick_nsec: profile.tick_nsec(),
             jiffy_nsec: profile.tick_nsec(),
+            jiffy_begins: 0,
             domains,
             now: 0,
             jiffies: 0,
@@ -121,12 +126,13 @@ impl Sched {
             groups: Table::new(),
             masks: vec![(active.clone(), nr_cpus as u32)],
             search_mask: CpuMask::none(nr_cpus),
-            cpu_sums: CpuSumsTable::new(nr_cpus),
+            cpu_sums,
             active,
             effects: Vec::new(),
             notice_runtime: false,
             probes: None,
             bandwidth_users: 0,
+            bandwidth_used: false,
             rd_overloaded: false,
             nohz: Nohz::new(nr_cpus),
             newidle_balancing: true,
@@ -296,7 +302,12 @@ impl Sched {
     #[inline]
     pub fn set_time(&mut self, now: Nanos) {
         self.now = now;
-        self.jiffies = self.jiffies_base + now / self.jiffy_nsec;
+        // Most calls come within the jiffy of the one before, and dividing is slow.
+        if now.wrapping_sub(self.jiffy_begins) >= self.jiffy_nsec {
+            let jiffies = now / self.jiffy_nsec;
+            self.jiffy_begins = jiffies * self.jiffy_nsec;
+            self.jiffies = self.jiffies_base + jiffies;
+        }
     }
 
     /// Tells the jiffies from now on, which then no longer follow from the time.
@@ -338,7 +349,7 @@ impl Sched {
     #[inline]
     pub fn cpu_allowed(&self, task: TaskId, cpu: CpuId) -> bool {
         let id = self.tasks[task].cpus;
-        id.0 == 0 || self.mask(id).test(cpu)
+        id == MaskId::ALL || self.mask(id).test(cpu)
     }
 
     // ---- clocks ------------------------------------------------------------------------------------------------

@@ -81,6 +81,11 @@ pub enum OnRq {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaskId(pub u32);
 
+impl MaskId {
+    /// All CPUs.
+    pub const ALL: MaskId = MaskId(0);
+}
+
 /// Round-robin and queue state of an RT task.
 #[derive(Clone, Copy, Debug)]
 pub struct RtEntity {

@@ -6,6 +6,7 @@
 //!         `update_group_capacity`, `check_cpu_capacity`, `util_fits_cpu`, `task_fits_cpu` @ 6.1,
 //!         6.12.
 
+use super::cpu_sums::CpuSumsTable;
 use crate::domain::{CpuCapacity, SdId};
 use crate::rq::Rq;
 use crate::sched::Sched;
@@ -35,15 +36,20 @@ fn scale_rt_capacity(rq: &Rq) -> u64 {
     (max - used) * (max - irq) / max
 }
 
-/// The run queues, as the domains see them.
+/// The run queues, as the domains see them, and what balancing knows of them.
 struct RqCapacity<'a> {
     rqs: &'a mut Table<CpuId, Rq>,
+    sums: &'a mut CpuSumsTable,
 }
 
 impl CpuCapacity for RqCapacity<'_> {
     fn update_cpu_capacity(&mut self, cpu: CpuId) -> u64 {
         let rq = &mut self.rqs[cpu];
-        rq.cpu_capacity = scale_rt_capacity(rq).max(1);
+        let capacity = scale_rt_capacity(rq).max(1);
+        if rq.cpu_capacity != capacity {
+            rq.cpu_capacity = capacity;
+            self.sums.mark(cpu);
+        }
         rq.cpu_capacity
     }
 
@@ -62,7 +68,10 @@ impl Sched {
     /// Computes anew what the group of a domain's own CPU has left.
     pub(crate) fn update_group_capacity(&mut self, sd: SdId, cpu: CpuId) {
         let clock = self.balance_clock();
-        let mut rqs = RqCapacity { rqs: &mut self.rqs };
+        let mut rqs = RqCapacity {
+            rqs: &mut self.rqs,
+            sums: &mut self.cpu_sums,
+        };
         self.domains
             .update_group_capacity(sd, cpu, &clock, &mut rqs);
     }

@@ -10,6 +10,7 @@ use crate::domain::flags::{SD_ASYM_CPUCAPACITY, SD_NUMA};
 use crate::domain::{SdId, SgId};
 use crate::entity::{NICE_0_LOAD, scale_load_down};
 use crate::sched::Sched;
+use crate::task::MaskId;
 use crate::units::{CpuId, TaskId};
 
 impl Sched {
@@ -28,28 +29,28 @@ impl Sched {
 
     /// Sums up a group as if the task were not there.
     fn update_sg_wakeup_stats(&mut self, sd: SdId, group: SgId, task: TaskId) -> SgLbStats {
-        let asym = self.domains.sd[sd].flags & SD_ASYM_CPUCAPACITY != 0;
-        let mut fits_nowhere = asym;
-        let mut sgs = SgLbStats::default();
+        let allowed = self.mask(self.tasks[task].cpus);
         let own = self.tasks[task].cpu;
-        let mut has_own = false;
         let span = self.domains.sched_group_span(group);
-        for cpu in cpus_in_both(span, self.mask(self.tasks[task].cpus)) {
-            if cpu == own {
-                has_own = true;
-                continue;
-            }
-            let sums = self.cpu_sums(cpu);
-            sgs.group_load += sums.load;
-            sgs.group_util += sums.util;
-            sgs.group_runnable += sums.runnable;
-            sgs.sum_h_nr_queued = sgs.sum_h_nr_queued.wrapping_add(sums.h_nr_queued);
-            sgs.sum_nr_running = sgs.sum_nr_running.wrapping_add(sums.nr_running);
-            sgs.idle_cpus += u32::from(sums.idle);
-            if fits_nowhere && self.task_fits_cpu(task, cpu) {
-                fits_nowhere = false;
-            }
+        let has_own = span.test(own) && allowed.test(own);
+        let mut sums = self.group_sums(group, allowed);
+        if has_own {
+            sums.sub(self.cpu_sums(own));
         }
+        let mut sgs = SgLbStats {
+            group_load: sums.load,
+            group_util: sums.util,
+            group_runnable: sums.runnable,
+            sum_h_nr_queued: sums.h_nr_queued,
+            sum_nr_running: sums.nr_running,
+            idle_cpus: sums.idle_cpus,
+            ..SgLbStats::default()
+        };
+        let asym = self.domains.sd[sd].flags & SD_ASYM_CPUCAPACITY != 0;
+        let fits_nowhere = asym && {
+            let mut cpus = self.domains.sched_group_cpus(group, allowed);
+            !cpus.any(|cpu| self.task_fits_cpu(task, cpu))
+        };
         if has_own {
             sgs.group_load += self.cpu_load_without(own, task);
             sgs.group_util += self.cpu_util_without(own, task);
@@ -62,9 +63,6 @@ impl Sched {
             sgs.sum_nr_running = sgs.sum_nr_running.wrapping_add(nr_running);
             if nr_running == 0 && self.idle_cpu_without(own, task) {
                 sgs.idle_cpus += 1;
-            }
-            if fits_nowhere && self.task_fits_cpu(task, own) {
-                fits_nowhere = false;
             }
         }
         sgs.group_misfit_task_load = u64::from(fits_nowhere);
@@ -128,7 +126,7 @@ impl Sched {
         loop {
             let span = self.domains.sched_group_span(group);
             let is_local = span.test(this_cpu);
-            if span.intersects(self.mask(allowed)) {
+            if allowed == MaskId::ALL || span.intersects(self.mask(allowed)) {
                 let sgs = self.update_sg_wakeup_stats(sd, group, task);
                 if is_local {
                     local = Some((group, sgs));

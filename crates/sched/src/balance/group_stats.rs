@@ -7,13 +7,11 @@
 //! Source. kernel/sched/fair.c: `group_classify`, `update_sg_lb_stats`, `update_sd_lb_stats` @ 6.1,
 //!         6.12.
 
-use super::cpus_in_both;
 use super::env::{CpuIdleType, LbEnv};
+use crate::domain::SgId;
 use crate::domain::flags::{SD_ASYM_CPUCAPACITY, SD_SHARE_CPUCAPACITY};
-use crate::domain::{SdId, SgId};
 use crate::sched::Sched;
 use crate::topology::SCHED_CAPACITY_SCALE;
-use crate::units::CpuId;
 
 /// How busy a group is, the least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -131,11 +129,6 @@ impl SdLbStats {
 }
 
 impl Sched {
-    /// One fair task, on a CPU that has lost capacity.
-    fn sched_reduced_capacity(&self, cpu: CpuId, sd: SdId) -> bool {
-        self.cfs_rqs[self.rqs[cpu].cfs].h_nr_queued == 1 && self.check_cpu_capacity(cpu, sd)
-    }
-
     /// Sums up a group; `overloaded` is set if one of its CPUs has more than it can run.
     fn update_sg_lb_stats(
         &self,
@@ -145,32 +138,24 @@ impl Sched {
         overloaded: &mut bool,
     ) -> SgLbStats {
         let sd = &self.domains.sd[env.sd];
-        let mut sgs = SgLbStats::default();
-        for cpu in cpus_in_both(self.domains.sched_group_span(group), &env.cpus) {
-            let sums = self.cpu_sums(cpu);
-            let load = sums.load;
-            sgs.group_load += load;
-            sgs.group_util += sums.util;
-            sgs.group_runnable += sums.runnable;
-            sgs.sum_h_nr_queued += sums.h_nr_queued;
-            sgs.sum_nr_running += sums.nr_running;
-            *overloaded |= sums.nr_running > 1;
-            if sums.idle {
-                sgs.idle_cpus += 1;
-                continue;
-            }
-            if is_local {
-                continue;
-            }
-            if sd.flags & SD_ASYM_CPUCAPACITY != 0 {
-                let misfit = self.rqs[cpu].misfit_task_load;
-                if sgs.group_misfit_task_load < misfit {
-                    sgs.group_misfit_task_load = misfit;
-                    *overloaded = true;
-                }
-            } else if env.is_idle() && self.sched_reduced_capacity(cpu, env.sd) {
-                sgs.group_misfit_task_load = sgs.group_misfit_task_load.max(load);
-            }
+        let sums = self.group_sums(group, &env.cpus);
+        *overloaded |= sums.crowded_cpus > 0;
+        let mut sgs = SgLbStats {
+            group_load: sums.load,
+            group_util: sums.util,
+            group_runnable: sums.runnable,
+            sum_h_nr_queued: sums.h_nr_queued,
+            sum_nr_running: sums.nr_running,
+            idle_cpus: sums.idle_cpus,
+            ..SgLbStats::default()
+        };
+        if is_local {
+            // Whatever is wrong with its own CPUs is not what it could pull.
+        } else if sd.flags & SD_ASYM_CPUCAPACITY != 0 {
+            sgs.group_misfit_task_load = self.largest_misfit(env, group);
+            *overloaded |= sgs.group_misfit_task_load > 0;
+        } else if env.is_idle() && sums.reduced_cpus > 0 {
+            sgs.group_misfit_task_load = self.load_of_reduced_cpus(env, group);
         }
         let sg = &self.domains.sg[group];
         let sgc = &self.domains.sgc[sg.sgc];
@@ -186,6 +171,28 @@ impl Sched {
             sgs.avg_load = sgs.load_per_capacity();
         }
         sgs
+    }
+
+    /// The largest load of a task that is too big for its CPU.
+    fn largest_misfit(&self, env: &LbEnv, group: SgId) -> u64 {
+        let cpus = self.domains.sched_group_cpus(group, &env.cpus);
+        let busy = cpus.filter(|&cpu| !self.cpu_sums(cpu).idle);
+        busy.map(|cpu| self.rqs[cpu].misfit_task_load)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The largest load of a CPU that has one fair task and has lost capacity.
+    fn load_of_reduced_cpus(&self, env: &LbEnv, group: SgId) -> u64 {
+        let cpus = self.domains.sched_group_cpus(group, &env.cpus);
+        let reduced = cpus.filter(|&cpu| {
+            let row = self.cpu_sums(cpu);
+            !row.idle && row.h_nr_queued == 1 && self.check_cpu_capacity(cpu, env.sd)
+        });
+        reduced
+            .map(|cpu| self.cpu_sums(cpu).load)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Sums up a domain and finds its busiest group; brings the own group's capacity up to date
@@ -205,6 +212,7 @@ impl Sched {
                 let next_update = self.domains.sgc[self.domains.sg[sg].sgc].next_update;
                 if env.idle != CpuIdleType::NewlyIdle || self.jiffies >= next_update {
                     self.update_group_capacity(env.sd, env.dst_cpu);
+                    self.refresh_cpu_sums();
                 }
             }
             let sgs = self.update_sg_lb_stats(env, sg, is_local, &mut overloaded);

@@ -44,8 +44,9 @@ impl Sched {
     ///
     /// A kernel that has just booted thinks that all is busy.
     pub fn found_idle(&mut self) {
-        self.jiffies_base += 3600 * u64::from(self.profile.hz);
-        self.set_time(self.now);
+        let hour = 3600 * u64::from(self.profile.hz);
+        self.jiffies_base += hour;
+        self.jiffies += hour;
         for cpu in self.rqs.ids() {
             self.refresh_idle_cpu_scan(cpu);
             self.update_idle_core(cpu);

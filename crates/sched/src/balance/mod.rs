@@ -68,15 +68,7 @@ use crate::units::CpuId;
 
 /// The CPUs in both sets, from the lowest up; the kernel's `for_each_cpu_and`.
 fn cpus_in_both<'a>(a: &'a CpuMask, b: &'a CpuMask) -> impl Iterator<Item = CpuId> + 'a {
-    let words = a.words().iter().zip(b.words());
-    words.enumerate().flat_map(|(idx, (a, b))| {
-        let mut word = a & b;
-        core::iter::from_fn(move || {
-            let bit = (word != 0).then_some(word.trailing_zeros())?;
-            word &= word - 1;
-            Some(CpuId((idx * 64) as u32 + bit))
-        })
-    })
+    CpuMask::in_both(a, b, 0..a.words().len())
 }
 
 /// The lowest CPU in both sets that is not below `from`.

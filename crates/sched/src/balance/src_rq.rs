@@ -4,7 +4,6 @@
 //!         6.12.
 
 use super::capacity::capacity_greater;
-use super::cpus_in_both;
 use super::env::{LbEnv, MigrationType};
 use crate::domain::SgId;
 use crate::domain::flags::SD_ASYM_CPUCAPACITY;
@@ -20,7 +19,7 @@ impl Sched {
         let mut busiest = None;
         let mut busiest_capacity = 1;
         let mut most = 0;
-        for cpu in cpus_in_both(self.domains.sched_group_span(group), &env.cpus) {
+        for cpu in self.domains.sched_group_cpus(group, &env.cpus) {
             let nr_queued = self.cfs_rqs[self.rqs[cpu].cfs].h_nr_queued;
             if nr_queued == 0 {
                 continue;

@@ -65,6 +65,7 @@ impl Builder<'_> {
     /// computed.
     pub(super) fn new_group(&mut self, sgc: SgcId, span: SpanId, flags: u32) -> SgId {
         let weight = self.d.spans[span].weight() as u32;
+        let words = self.d.spans[span].occupied_words();
         let capacity = &mut self.d.sgc[sgc];
         capacity.capacity = u64::from(SCHED_CAPACITY_SCALE) * u64::from(weight);
         capacity.min_capacity = SCHED_CAPACITY_SCALE.into();
@@ -73,6 +74,7 @@ impl Builder<'_> {
             next: SgId::from_idx(self.d.sg.len()),
             sgc,
             span,
+            words: words.start as u16..words.end as u16,
             group_weight: weight,
             cores: 0,
             asym_prefer_cpu: CpuId::NONE,

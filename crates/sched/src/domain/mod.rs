@@ -57,6 +57,7 @@ pub use profile::DomainProfile;
 use crate::cpumask::CpuMask;
 use crate::units::{CpuId, Nanos};
 use alloc::vec::Vec;
+use core::ops::Range;
 use flags::SdFlags;
 
 /// A scheduling domain of one CPU; the kernel's `sched_domain`.
@@ -123,6 +124,8 @@ pub struct SchedGroup {
     pub sgc: SgcId,
     /// The CPUs, see [`Domains::sched_group_span`].
     pub span: SpanId,
+    /// The words of that set in which there are CPUs: of a large machine's hundreds of words, a group has one or two.
+    pub words: Range<u16>,
     /// How many CPUs.
     pub group_weight: u32,
     /// How many cores; 6.1 does not know it and must not use it.
@@ -225,6 +228,29 @@ impl Domains {
     #[inline]
     pub fn sched_group_span(&self, sg: SgId) -> &CpuMask {
         &self.spans[self.sg[sg].span]
+    }
+
+    /// The CPUs of a group that are in another set too, from the lowest up.
+    #[inline]
+    pub fn sched_group_cpus<'a>(
+        &'a self,
+        sg: SgId,
+        others: &'a CpuMask,
+    ) -> impl Iterator<Item = CpuId> + use<'a> {
+        let words = &self.sg[sg].words;
+        let words = usize::from(words.start)..usize::from(words.end);
+        CpuMask::in_both(self.sched_group_span(sg), others, words)
+    }
+
+    /// Is every CPU of a group in another set too?
+    #[inline]
+    pub fn is_group_within(&self, sg: SgId, others: &CpuMask) -> bool {
+        let words = &self.sg[sg].words;
+        let words = usize::from(words.start)..usize::from(words.end);
+        let own = &self.sched_group_span(sg).words()[words.clone()];
+        own.iter()
+            .zip(&others.words()[words])
+            .all(|(own, other)| own & !other == 0)
     }
 
     /// The CPUs that may balance on behalf of a group.
