@@ -30,7 +30,7 @@ pub(crate) enum Event {
 }
 
 /// Slots of the event queue that a CPU has.
-pub(crate) const SLOTS_PER_CPU: usize = 3;
+pub(crate) const SLOTS_PER_CPU: usize = 4;
 
 /// The slot of what a CPU executes: planning anew replaces the plan.
 #[inline(always)]
@@ -42,6 +42,12 @@ pub(crate) fn segment_slot(cpu: CpuId) -> usize {
 #[inline(always)]
 pub(crate) fn tick_slot(cpu: CpuId) -> usize {
     cpu.idx() * SLOTS_PER_CPU + 1
+}
+
+/// The slot of the wakeup that a CPU is making.
+#[inline(always)]
+pub(crate) fn placed_slot(cpu: CpuId) -> usize {
+    cpu.idx() * SLOTS_PER_CPU + 3
 }
 
 /// The slot of the interrupt that is on its way to a CPU, or of what it will see while it polls.

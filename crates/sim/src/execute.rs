@@ -110,6 +110,10 @@ impl Simulation {
 
     /// Plans the running task's own work; false if none is left.
     pub(crate) fn plan_user(&mut self, cpu: CpuId, curr: TaskId) -> bool {
+        let run = &self.tasks[curr.idx()];
+        if run.work_left == 0 && run.stall_left == 0 && run.activity == Activity::Work {
+            return false;
+        }
         let speed = self.speed(cpu).user;
         let now = self.now;
         let run = &mut self.tasks[curr.idx()];
@@ -132,9 +136,8 @@ impl Simulation {
 
     /// Plans the running task's kernel work.
     pub(crate) fn plan_kernel(&mut self, cpu: CpuId, curr: TaskId) {
-        let left = self.tasks[curr.idx()].kernel_left;
-        let speed = self.speed(cpu).kernel;
-        let length = (left << 10).div_ceil(speed);
+        let speed = self.kernel_speed(cpu);
+        let length = self.kernel_ns(cpu, self.tasks[curr.idx()].kernel_left);
         self.plan(cpu, Segment::Kernel { speed }, length);
     }
 

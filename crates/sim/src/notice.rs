@@ -7,15 +7,20 @@ use fairwind_sched::{CpuId, Effect};
 
 impl Simulation {
     /// Carries out the effects of what just happened on `cpu`, and the effects of that.
+    #[inline]
     pub(crate) fn carry_out_effects(&mut self, cpu: CpuId) {
-        while !self.sched.effects.is_empty() {
-            let mut effects = std::mem::take(&mut self.sched_effects);
-            std::mem::swap(&mut effects, &mut self.sched.effects);
-            for effect in effects.drain(..) {
-                self.carry_out(cpu, effect);
-            }
-            self.sched_effects = effects;
+        if !self.sched.effects.is_empty() {
+            self.carry_out_all(cpu);
         }
+    }
+
+    fn carry_out_all(&mut self, cpu: CpuId) {
+        let mut next = 0;
+        while let Some(&effect) = self.sched.effects.get(next) {
+            self.carry_out(cpu, effect);
+            next += 1;
+        }
+        self.sched.effects.clear();
     }
 
     fn carry_out(&mut self, cpu: CpuId, effect: Effect) {

@@ -11,13 +11,12 @@ impl Simulation {
     /// Takes the running task's next step.
     pub(crate) fn program_step(&mut self, cpu: CpuId, curr: TaskId) {
         let program = self.tasks[curr.idx()].program as usize;
-        let mut effects = std::mem::take(&mut self.program_effects);
-        let step = self.runtime.step(program, self.now, &mut effects);
-        for effect in &effects.list {
-            self.program_effect(cpu, curr, *effect);
+        let step = self
+            .runtime
+            .step(program, self.now, &mut self.program_effects);
+        if !self.program_effects.list.is_empty() {
+            self.carry_out_program_effects(cpu, curr);
         }
-        effects.clear();
-        self.program_effects = effects;
         self.carry_out_effects(cpu);
         match step {
             Step::Run { work_ns } => self.tasks[curr.idx()].work_left = work_ns << 10,
@@ -89,6 +88,15 @@ impl Simulation {
             );
         }
         self.go_to_sleep(cpu, state);
+    }
+
+    fn carry_out_program_effects(&mut self, cpu: CpuId, curr: TaskId) {
+        let mut effects = std::mem::take(&mut self.program_effects);
+        for effect in &effects.list {
+            self.program_effect(cpu, curr, *effect);
+        }
+        effects.clear();
+        self.program_effects = effects;
     }
 
     fn program_effect(&mut self, cpu: CpuId, curr: TaskId, effect: Effect) {

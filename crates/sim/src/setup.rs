@@ -167,6 +167,9 @@ impl Simulation {
         }
         let nr_idle_states = machine.costs.idle.states().len();
         let smt_slows = machine.costs.smt_speed_per_1024.iter().any(|&s| s != 1024);
+        let frequency_speeds = (0..=nr_cores as u32)
+            .map(|active| machine.costs.frequency.speed_per_1024(active))
+            .collect();
         let mut simulation = Simulation {
             cpus: (0..nr_cpus as u32)
                 .map(|cpu| Cpu::new(TaskId(cpu), nr_idle_states))
@@ -183,6 +186,7 @@ impl Simulation {
             package_busy: vec![0; nr_packages],
             core_cpus,
             smt_slows,
+            frequency_speeds,
             kernel_preemptible,
             locks: Locks::new(nr_cpus),
             spinlocks: vec![Spinlock::default(); workload.objects.spinlocks.len()],
@@ -199,7 +203,6 @@ impl Simulation {
             platform: None,
             queue: EventQueue::with_slots(nr_cpus * SLOTS_PER_CPU),
             program_effects: Effects::default(),
-            sched_effects: Vec::new(),
             now: 0,
             end,
             seed,

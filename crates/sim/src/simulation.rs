@@ -14,7 +14,7 @@ use crate::virt::{Hypervisor, Platform};
 use crate::warmth::Warmth;
 use fairwind_engine::EventQueue;
 use fairwind_machine::Machine;
-use fairwind_sched::{CpuId, Effect, GroupId, KernelProfile, Nanos, Sched, TaskId};
+use fairwind_sched::{CpuId, GroupId, KernelProfile, Nanos, Sched, TaskId};
 use fairwind_workload::{Effects, Measures, Runtime, Workload};
 use std::io;
 
@@ -48,7 +48,6 @@ pub struct Simulation {
     pub(crate) workload: Workload,
     pub(crate) runtime: Runtime,
     pub(crate) program_effects: Effects,
-    pub(crate) sched_effects: Vec<Effect>,
     pub(crate) cpus: Vec<Cpu>,
     /// `[nr_tasks of sched]`.
     pub(crate) tasks: Vec<TaskRun>,
@@ -72,6 +71,8 @@ pub struct Simulation {
     /// Busy cores of each package, `[nr_packages]`.
     pub(crate) package_busy: Vec<u32>,
     pub(crate) smt_slows: bool,
+    /// Speed at the clock frequency of a package with so many busy cores, in 1/1024.
+    pub(crate) frequency_speeds: Vec<u64>,
     pub(crate) kernel_preemptible: bool,
     pub(crate) locks: Locks,
     /// Those that tasks take.

@@ -32,24 +32,38 @@ impl Simulation {
             return platform.cpus[cpu.idx()].speed;
         }
         let place = &self.machine.topology.cpus[cpu.idx()];
-        let costs = &self.machine.costs;
-        let mut kernel = 1024;
-        if self.smt_slows {
-            let busy = self.core_busy[place.core as usize].max(1);
-            kernel = u64::from(costs.smt_speed_per_1024(busy as usize)).max(1);
-        }
+        let kernel = self.kernel_speed(cpu);
         let active = self.package_busy[place.package as usize].max(1);
         let user = (u64::from(place.capacity) * kernel) >> 10;
-        let user = (user * costs.frequency.speed_per_1024(active)) >> 10;
+        let user = (user * self.frequency_speeds[active as usize]) >> 10;
         Speed {
             user: user.max(1),
             kernel,
         }
     }
 
+    /// The kernel's part of that.
+    #[inline]
+    pub(crate) fn kernel_speed(&self, cpu: CpuId) -> u64 {
+        if let Some(platform) = &self.platform {
+            return platform.cpus[cpu.idx()].speed.kernel;
+        }
+        if !self.smt_slows {
+            return Speed::REFERENCE.kernel;
+        }
+        let core = self.machine.topology.cpus[cpu.idx()].core;
+        let busy = self.core_busy[core as usize].max(1);
+        u64::from(self.machine.costs.smt_speed_per_1024(busy as usize)).max(1)
+    }
+
     /// How long the CPU takes, at its present speed, for kernel work.
+    #[inline]
     pub(crate) fn kernel_ns(&self, cpu: CpuId, work: Nanos) -> Nanos {
-        (work << 10).div_ceil(self.speed(cpu).kernel)
+        let speed = self.kernel_speed(cpu);
+        if speed == Speed::REFERENCE.kernel {
+            return work;
+        }
+        (work << 10).div_ceil(speed)
     }
 
     /// A CPU became busy or idle: its core's other threads run at another speed from now on.

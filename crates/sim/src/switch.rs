@@ -132,6 +132,9 @@ impl Simulation {
 
     /// How long the task's own queue has been held back by limits, up to now.
     fn throttled_so_far(&self, task: TaskId) -> u64 {
+        if !self.sched.has_had_limits() {
+            return 0;
+        }
         let cfs_rq = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
         let cfs = &self.sched.cfs_rqs[cfs_rq];
         let open = if cfs.throttled_clock_self != 0 {

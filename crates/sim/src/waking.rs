@@ -6,7 +6,7 @@
 //!              On the waker's own CPU, where nobody else queues in between, the task is queued at once.
 //! Not here.    Wakeups by timers: an interrupt makes one in a single step (see `interrupt`).
 
-use crate::event::Event;
+use crate::event::{Event, placed_slot};
 use crate::simulation::Simulation;
 use fairwind_sched::{CpuId, Nanos, TaskId};
 
@@ -38,8 +38,9 @@ impl Simulation {
                 }
                 Some(waking) => {
                     self.cpus[cpu.idx()].placing = Some(waking);
-                    let queueing = self.kernel_ns(cpu, queueing);
-                    self.queue.push(self.now + queueing, Event::Placed { cpu });
+                    let placed = self.now + self.kernel_ns(cpu, queueing);
+                    self.queue
+                        .set(placed_slot(cpu), placed, Event::Placed { cpu });
                     return;
                 }
             }

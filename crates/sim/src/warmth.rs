@@ -63,6 +63,9 @@ impl Warmth {
                 llc_bytes: now.llc - then.llc,
             };
             let distance = machine.distance(last, cpu);
+            if distance <= Distance::Smt && caches.hold_all(bytes, since) {
+                return 0;
+            }
             let stall = machine.refill_ns(WorkingSet::of(bytes), since, distance);
             let (core, llc) = lost(caches, bytes, since, distance);
             (stall, core, llc)

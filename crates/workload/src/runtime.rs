@@ -69,8 +69,7 @@ struct Task {
     contended: bool,
     /// The present run through a phase took time.
     timed: bool,
-    exiting: bool,
-    exited: bool,
+    life: Life,
     /// When it starts; its timers count from here.
     first_ns: u64,
     /// When it came to its first phase.
@@ -87,6 +86,15 @@ struct Task {
     mark_ns: u64,
     row: LoopRow,
     stats: TaskStats,
+}
+
+/// Has a task ended?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Alive,
+    /// Its end is paid for.
+    Exiting,
+    Exited,
 }
 
 /// Where a task comes from.
@@ -383,8 +391,7 @@ impl Runtime {
             policy: Policy::Other,
             contended: false,
             timed: false,
-            exiting: false,
-            exited: false,
+            life: Life::Alive,
             begun_ns: 0,
             chosen: MutexId(0),
             phase_ns: 0,

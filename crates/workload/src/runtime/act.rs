@@ -7,6 +7,7 @@ use crate::action::{Action, Call, Since};
 use crate::spec::MutexId;
 
 impl Runtime {
+    #[inline]
     pub(super) fn act(
         &mut self,
         task: usize,
@@ -17,8 +18,12 @@ impl Runtime {
         let id = task as u32;
         let state = &mut self.tasks[task];
         match action {
-            Action::Read { stream, bytes } => return self.read(id, stream, bytes, out),
-            Action::Write { stream, bytes } => return self.write(id, stream, bytes, out),
+            Action::Read { stream, bytes } => {
+                return state.read(id, stream, bytes, &mut self.streams, &mut self.links, out);
+            }
+            Action::Write { stream, bytes } => {
+                return state.write(id, stream, bytes, &mut self.streams, &mut self.links, out);
+            }
             Action::Poll(stream) => return self.poll(id, stream),
             Action::Create(spec) => return self.create(id, spec, out),
             Action::Reap => return self.reap(id),

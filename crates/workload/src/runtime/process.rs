@@ -8,7 +8,7 @@
 
 use super::program::NONE;
 use super::stream::Progress;
-use super::{Effect, Effects, Runtime, Step};
+use super::{Effect, Effects, Life, Runtime, Step};
 use crate::action::{Call, Launch};
 use crate::spec::TaskSpecId;
 
@@ -97,7 +97,7 @@ impl Runtime {
     pub(super) fn reap(&mut self, task: u32) -> Option<Step> {
         let thread = self.tasks[task as usize].family.first;
         if thread != NONE {
-            if !self.tasks[thread as usize].exited {
+            if self.tasks[thread as usize].life != Life::Exited {
                 self.tasks[thread as usize].family.joiner = task;
                 return Some(Step::Block);
             }
@@ -137,8 +137,8 @@ impl Runtime {
     pub(super) fn exit(&mut self, task: usize, out: &mut Effects) -> Step {
         let launch = self.program.tasks[self.tasks[task].spec.idx()].launch;
         let state = &mut self.tasks[task];
-        if launch != Launch::WithTheRun && !state.exiting {
-            state.exiting = true;
+        if launch != Launch::WithTheRun && state.life == Life::Alive {
+            state.life = Life::Exiting;
             let call = if launch == Launch::Process {
                 Call::ExitProcess
             } else {
@@ -150,7 +150,7 @@ impl Runtime {
                 stream: None,
             };
         }
-        state.exited = true;
+        state.life = Life::Exited;
         self.nr_alive -= 1;
         let spec = state.spec;
         self.nr_awaited -= usize::from(!self.program.tasks[spec.idx()].background);

@@ -6,7 +6,7 @@
 
 use super::program::{NONE, Op, touched};
 use super::queue::{Link, Queue};
-use super::{AttrsId, Effect, Effects, FORKS_LIMIT, LoopRow, Origin, Runtime, Step};
+use super::{AttrsId, Effect, Effects, FORKS_LIMIT, Life, LoopRow, Origin, Runtime, Step};
 use crate::action::Launch;
 use crate::spec::{Loops, MemoryUse, MutexId, TaskSpecId};
 
@@ -15,18 +15,16 @@ impl Runtime {
     /// What it does to others is appended to `out`.
     ///
     /// # Panics
-    /// If the task has ended, or blocked and was not woken.
+    /// If the task has ended.
     pub fn step(&mut self, task: usize, now_ns: u64, out: &mut Effects) -> Step {
-        assert!(
+        debug_assert!(
             !self.links[task].queued,
             "task {task} is not woken at {now_ns}"
         );
-        assert!(
-            !self.tasks[task].exited,
-            "task {task} has ended at {now_ns}"
-        );
-        if self.tasks[task].exiting {
-            return self.exit(task, out);
+        match self.tasks[task].life {
+            Life::Alive => {}
+            Life::Exiting => return self.exit(task, out),
+            Life::Exited => panic!("task {task} has ended at {now_ns}"),
         }
         loop {
             let op = self.program.ops[self.tasks[task].pc as usize];

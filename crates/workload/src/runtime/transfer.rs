@@ -3,34 +3,36 @@
 //! Model.       A call is first paid for, with all bytes it asks for, and then takes effect: it moves bytes and wakes, or
 //!              waits and tries again.
 
-use super::stream::Progress;
-use super::{Effects, Runtime, Step};
+use super::queue::Link;
+use super::stream::{Progress, Stream};
+use super::{Effects, Runtime, Step, Task};
 use crate::action::{Call, ObjectRef};
 
-impl Runtime {
+impl Task {
     #[inline]
     pub(super) fn read(
         &mut self,
-        task: u32,
+        id: u32,
         stream: ObjectRef,
         bytes: u32,
+        streams: &mut [Stream],
+        links: &mut [Link],
         out: &mut Effects,
     ) -> Option<Step> {
-        let state = &mut self.tasks[task as usize];
-        let number = stream.of(state.instance);
-        let stream = &mut self.streams[number];
-        let call = &mut state.call;
+        let number = stream.of(self.instance);
+        let stream = &mut streams[number];
+        let call = &mut self.call;
         let bytes = bytes - call.moved;
         if !call.begun {
             call.begun = true;
-            state.timed = true;
+            self.timed = true;
             return Some(Step::Call {
                 call: stream.read_call(),
                 bytes,
                 stream: Some(number as u32),
             });
         }
-        let Some(got) = stream.read(task, bytes, call, &mut self.links, out) else {
+        let Some(got) = stream.read(id, bytes, call, links, out) else {
             return Some(Step::Wait);
         };
         if got < bytes {
@@ -40,7 +42,7 @@ impl Runtime {
             };
         } else {
             *call = Progress::default();
-            state.pc += 1;
+            self.pc += 1;
         }
         None
     }
@@ -48,31 +50,34 @@ impl Runtime {
     #[inline]
     pub(super) fn write(
         &mut self,
-        task: u32,
+        id: u32,
         stream: ObjectRef,
         bytes: u32,
+        streams: &mut [Stream],
+        links: &mut [Link],
         out: &mut Effects,
     ) -> Option<Step> {
-        let state = &mut self.tasks[task as usize];
-        let number = stream.of(state.instance);
-        let stream = &mut self.streams[number];
-        if !state.call.begun {
-            state.call.begun = true;
-            state.timed = true;
+        let number = stream.of(self.instance);
+        let stream = &mut streams[number];
+        if !self.call.begun {
+            self.call.begun = true;
+            self.timed = true;
             return Some(Step::Call {
                 call: stream.write_call(),
                 bytes,
                 stream: Some(number as u32),
             });
         }
-        if !stream.write(task, bytes, &mut state.call, &mut self.links, out) {
+        if !stream.write(id, bytes, &mut self.call, links, out) {
             return Some(Step::Wait);
         }
-        state.call = Progress::default();
-        state.pc += 1;
+        self.call = Progress::default();
+        self.pc += 1;
         None
     }
+}
 
+impl Runtime {
     pub(super) fn poll(&mut self, task: u32, stream: ObjectRef) -> Option<Step> {
         let state = &mut self.tasks[task as usize];
         if !state.call.begun {
