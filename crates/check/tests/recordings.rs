@@ -79,7 +79,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 475, 472),
             (Measure::Placement, 311, 294),
-            (Measure::Balance, 39, 33),
+            (Measure::Balance, 39, 32),
         ],
     );
 }
@@ -122,6 +122,34 @@ fn changes_of_6_1() {
             (Measure::Preemption, 491, 491),
             (Measure::Placement, 187, 184),
             (Measure::Balance, 19, 15),
+        ],
+    );
+}
+
+#[test]
+fn realtime_of_6_12() {
+    expect(
+        "realtime-6.12",
+        &[
+            (Measure::State, 1718, 1681),
+            (Measure::Pick, 207, 207),
+            (Measure::Preemption, 113, 110),
+            (Measure::Placement, 334, 326),
+            (Measure::Balance, 63, 27),
+        ],
+    );
+}
+
+#[test]
+fn realtime_of_6_1() {
+    expect(
+        "realtime-6.1",
+        &[
+            (Measure::State, 902, 900),
+            (Measure::Pick, 159, 159),
+            (Measure::Preemption, 123, 121),
+            (Measure::Placement, 347, 343),
+            (Measure::Balance, 61, 32),
         ],
     );
 }

@@ -210,7 +210,17 @@ impl Follower<'_> {
     /// The earliest and latest that the clock can have been when an idle CPU's next task began to run. A charge's clock
     /// was read before the charge was recorded, and after what its CPU recorded before the call.
     fn leaving_clock(&self, cpu: CpuId) -> Option<(u64, u64)> {
-        let leave = self.times.leave(cpu.0, self.at)?;
+        Some(self.starting_clock(cpu, self.times.leave(cpu.0, self.at)?))
+    }
+
+    /// The clock with which a CPU goes on from a task of another class, whose charges are not recorded.
+    pub(super) fn clock_out_of_other_class(&self, cpu: CpuId, ts: u64) -> u64 {
+        let (_, latest) = self.starting_clock(cpu, self.at);
+        ts.min(latest).max(self.sched.rqs[cpu].clock)
+    }
+
+    /// The earliest and latest that the clock can have been at a switch.
+    fn starting_clock(&self, cpu: CpuId, leave: usize) -> (u64, u64) {
         let (mut earliest, mut latest) = (0, self.records[leave].ts);
         let mut running = None;
         let mut charged = 0_u64;
@@ -236,7 +246,7 @@ impl Follower<'_> {
                 _ => {}
             }
         }
-        Some((earliest, latest))
+        (earliest, latest)
     }
 
     fn limit_clock(&mut self, cpu: CpuId, limit: u64) {

@@ -33,7 +33,8 @@ impl Follower<'_> {
         let credit = (profile.tunables.latency_ns >> u32::from(gentle)) as i64;
         let cfs = &self.sched.cfs_rqs[cfs_rq];
         // A queue with sums, which begin at this number, has no floor.
-        let ran = cfs.curr == se || cfs.nr_queued == 0;
+        let last = cfs.nr_queued == 0 && self.sched.is_fair(task);
+        let ran = cfs.curr == se || last;
         if !ran || cfs.avg_load != 0 || behind <= credit {
             return;
         }

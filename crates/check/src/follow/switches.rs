@@ -45,6 +45,7 @@ impl Follower<'_> {
                     }
                 }
             }
+            None if !self.sched.is_fair(prev_task) => self.clock_out_of_other_class(cpu, r.ts),
             None => held,
         };
         if self.sched.rqs[cpu].curr != prev_task {

@@ -6,7 +6,7 @@
 //!        is judged there. A charge in the task's own context comes from `schedule()` that goes on with
 //!        the same task, or from a system call that asks for run times. A tick asks for the balancing softirq
 //!        of its CPU, and others to balance for those that are idle: both are followed here, and then in `balance`.
-//! Deviations. Of an idle CPU's timer interrupts each counts as a tick while the tick is not stopped.
+//! Deviations. Of the timer interrupts of a CPU that is idle or runs an RT task each counts as a tick while the tick is not stopped.
 
 use super::Follower;
 use super::classify::Pair;
@@ -14,6 +14,7 @@ use crate::baselines::Baselines;
 use crate::judge::{Decision, Measure};
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
+use fairwind_sched::task::Class;
 use fairwind_sched::{CpuId, Effect, TaskId};
 
 /// A charge whose outcome the next record shows.
@@ -29,16 +30,21 @@ pub(super) struct Charged {
 }
 
 impl Follower<'_> {
-    /// The timer's interrupt begins. A busy CPU's tick shows as a charge; an idle one's is taken to run now.
+    /// The timer's interrupt begins. A fair task's tick shows as a charge; that of an RT task or an idle CPU is taken to
+    /// run now.
     pub(super) fn timer(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
         let may_tick = self.jiffies.timer(r.cpu, r.ts);
         self.sched.follow_jiffies(self.jiffies.now());
         self.cpu(r.cpu).in_timer = may_tick.then_some(false);
-        if may_tick && self.sched.is_idle(cpu) {
+        let idle = self.sched.is_idle(cpu);
+        let curr = self.sched.rqs[cpu].curr;
+        if may_tick && (idle || self.sched.tasks[curr].class == Class::Rt) {
             let clock = self.clock_at(cpu, r.ts);
             self.tick(r, clock);
-            self.stop_tick(r);
+            if idle {
+                self.stop_tick(r);
+            }
         }
     }
 

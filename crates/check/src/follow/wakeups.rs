@@ -144,7 +144,12 @@ impl Follower<'_> {
                 self.clock_out_of_idle(cpu, probed.unwrap_or(r.ts))
             } else {
                 let read = if direct { wakeup.ts } else { r.ts };
-                self.uncharged_clock(cpu, task, probed.unwrap_or(read))
+                let read = probed.unwrap_or(read);
+                if self.sched.is_fair(self.sched.rqs[cpu].curr) {
+                    self.uncharged_clock(cpu, task, read)
+                } else {
+                    self.clock_at(cpu, read)
+                }
             }
         });
         self.changed_by_place(task);

@@ -1,0 +1,3 @@
+#!/bin/sh
+# SCHED_DEADLINE, SCHED_RR and SCHED_FIFO beside fair tasks
+exec rt-app w.json
