@@ -16,10 +16,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-const JOBS: [&str; 9] = [
+const JOBS: [&str; 10] = [
     "hackbench",
     "groups",
     "netperf",
+    "guest",
     "pairs",
     "groups-8",
     "nested",

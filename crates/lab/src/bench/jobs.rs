@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub struct Size {
     /// The machine, as `--machine` takes it.
     pub machine: &'static str,
-    /// How many tasks there are, those aside that only start and await others.
+    /// How many tasks there are, those aside that only start and await others, and those in a guest.
     pub tasks: u32,
     /// Simulated until every task has started; not measured.
     pub start: Nanos,
@@ -116,6 +116,13 @@ pub static JOBS: &[Job] = &[
         workload: |tasks| program(&format!("netperf:pairs={},duration=3600s", tasks / 2)),
     },
     Job {
+        name: "guest",
+        about: "a guest of 32 vCPUs on 16 CPUs, 64 tasks in it that run for 1 ms and sleep for 3 ms",
+        full: size("1x16x1", 32, 10 * MS, 10 * S),
+        small: size("1x4x1", 8, 10 * MS, 100 * MS),
+        workload: guest,
+    },
+    Job {
         name: "groups-8",
         about: "195 tasks in groups nested 4 deep on 8 CPUs: as groups, for comparison",
         full: size("1x8x1@spr-2x60", 195, 10 * MS, 20 * S),
@@ -165,6 +172,15 @@ fn pairs(tasks: u32) -> Workload {
         .expect("to memory");
     }
     files(&(body + "}"))
+}
+
+/// A guest of so many vCPUs, with two sleepers for each: as much work as half as many CPUs can do.
+fn guest(vcpus: u32) -> Workload {
+    let sleepers = 2 * vcpus;
+    files(&format!(
+        r#""guests": {{ "vm": {{ "vcpus": {vcpus}, "workload": {{ "tasks": {{
+            "s": {{ "instance": {sleepers}, "loop": -1, "run": 1000, "sleep": 3000 }} }} }} }} }}"#
+    ))
 }
 
 /// Tasks in the 16 leaves of a tree of groups that forks into two at each of four levels; 24 a CPU load it to 94 %.

@@ -66,20 +66,33 @@ pub fn once(job: &Job, size: Size) -> Once {
     let mut simulation = simulation(size, job.workload(size));
     simulation.run_until(size.start);
     let started = cpu_s();
-    let before = simulation.totals();
+    let before = counts(&simulation);
     simulation.run_until(size.start + size.measured);
     let ended = cpu_s();
-    let after = simulation.totals();
+    let after = counts(&simulation);
     Once {
         start_s: started - began,
         cpu_s: ended - started,
         simulated_s: size.measured as f64 / 1e9,
-        wakeups: after.wakeups - before.wakeups,
-        switches: after.switches - before.switches,
-        ticks: after.ticks - before.ticks,
+        wakeups: after[0] - before[0],
+        switches: after[1] - before[1],
+        ticks: after[2] - before[2],
         pending: simulation.pending_events(),
         peak_bytes: memory("VmHWM:"),
     }
+}
+
+/// Wakeups, switches and ticks so far, of the host and its guests.
+fn counts(simulation: &Simulation) -> [u64; 3] {
+    let guests = simulation.guests().map(|(_, guest)| guest.totals());
+    let all = std::iter::once(simulation.totals()).chain(guests);
+    all.fold([0; 3], |[wakeups, switches, ticks], totals| {
+        [
+            wakeups + totals.wakeups,
+            switches + totals.switches,
+            ticks + totals.ticks,
+        ]
+    })
 }
 
 /// Measures a job's memory. The job is done for as long as it is in its small size.
@@ -87,6 +100,7 @@ pub fn footprint(job: &Job, size: Size) -> Footprint {
     let nothing = memory("VmRSS:");
     let mut groups = job.workload(size);
     groups.tasks.clear();
+    groups.guests.clear();
     let machine = simulation(size, groups);
     let with_machine = memory("VmRSS:");
     let of_machine = with_machine - nothing;
