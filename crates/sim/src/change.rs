@@ -17,6 +17,8 @@ impl Simulation {
         for cpu in self.sched.rqs.ids() {
             self.resume(cpu);
         }
+        // vCPUs were brought out of guest mode, which their guests must know before time passes.
+        self.settle();
         self.watch();
         result
     }

@@ -1,6 +1,7 @@
 //! What can happen at a point in time.
 
 use fairwind_sched::{CpuId, GroupId};
+use fairwind_workload::SemId;
 
 /// An event in the queue. Events that may become stale carry the generation they belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum Event {
     Hrtick { cpu: CpuId, generation: u32 },
     /// RT throttling or the fair server of a CPU.
     RtTimer { cpu: CpuId, generation: u32 },
+    /// Something is in a virtqueue, for a CPU of a guest.
+    Virtqueue { cpu: CpuId, semaphore: SemId },
     /// A task of the workload starts.
     Start { task: u32 },
 }

@@ -7,7 +7,7 @@ use fairwind_sched::{CpuId, GroupId, TaskId};
 
 impl Simulation {
     /// The CPU takes an interrupt of this cost; the handler follows, then [`leave_irq`](Self::leave_irq).
-    fn enter_irq(&mut self, cpu: CpuId, cost: u64) {
+    pub(crate) fn enter_irq(&mut self, cpu: CpuId, cost: u64) {
         self.charge(cpu);
         self.cpus[cpu.idx()].debt += cost;
     }
@@ -18,7 +18,7 @@ impl Simulation {
         self.leave_irq(cpu);
     }
 
-    fn leave_irq(&mut self, cpu: CpuId) {
+    pub(crate) fn leave_irq(&mut self, cpu: CpuId) {
         self.carry_out_effects(cpu);
         if std::mem::take(&mut self.cpus[cpu.idx()].softirq) {
             let spent = self.sched.balance_time_spent();
@@ -130,7 +130,7 @@ impl Simulation {
     }
 
     /// The interrupt that `cpu` handles wakes a task, and pays for the search and the queueing.
-    fn wake(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
+    pub(crate) fn wake(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
         let scanned = self.sched.search.scanned;
         self.sched.try_to_wake_up(cpu, task, self.now, wake_flags);
         let scanned = self.sched.search.scanned - scanned;

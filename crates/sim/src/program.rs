@@ -110,6 +110,7 @@ impl Simulation {
                 let id = self.task_ids[task];
                 self.wake_from_program(cpu, id, if sync { WF_SYNC } else { 0 });
             }
+            Effect::Notify { semaphore } => self.notify(cpu, semaphore),
             Effect::Fork { task, .. } => self.fork_task(cpu, curr, task),
             Effect::Boost { owner, donor } => {
                 let (owner, donor) = (self.task_ids[owner], self.task_ids[donor]);

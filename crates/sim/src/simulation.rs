@@ -254,6 +254,7 @@ impl Simulation {
             Event::SlackTimer { group } => self.slack_timer(group),
             Event::Hrtick { cpu, generation } => self.hrtick(cpu, generation),
             Event::RtTimer { cpu, generation } => self.rt_timer(cpu, generation),
+            Event::Virtqueue { cpu, semaphore } => self.virtqueue_interrupt(cpu, semaphore),
             Event::Start { task } => self.start_task(task),
         }
     }

@@ -1,10 +1,15 @@
 //! Virtual machines: where a vCPU's time goes, over random hosts and guests, and that two runs are equal.
 //!
-//! Model.       A case is made of one number; a failing one is named in the message.
+//! Model.       A case is made of one number; a failing one is named in the message. `FAIRWIND_CASES=n` runs n cases instead
+//!              of the usual number. While a case runs its host is changed from outside: CPUs go and come, weights, limits,
+//!              priorities and affinities change.
 
+#[path = "random/change.rs"]
+mod change;
 #[path = "random/draw.rs"]
 mod draw;
 
+use change::Change;
 use draw::Draw;
 use fairwind_machine::{Costs, Machine};
 use fairwind_sched::features::GUEST_FEATURES;
@@ -50,7 +55,8 @@ fn tasks(draw: &mut Draw, locks: bool, group: Option<&str>) -> String {
     text
 }
 
-fn guest(draw: &mut Draw, idx: u64) -> String {
+/// A guest, and whether it has a virtqueue.
+fn guest(draw: &mut Draw, idx: u64) -> (String, bool) {
     let vcpus = draw.range(1, 6);
     let kernel = draw.of(&["6.1", "6.12"]);
     let shape = match draw.range(0, 2) {
@@ -63,16 +69,37 @@ fn guest(draw: &mut Draw, idx: u64) -> String {
     let kind = draw.of(&["ticket", "queued"]);
     let paravirt = draw.chance(50);
     let delay = draw.range(0, 1) * 5_000;
-    let tasks = tasks(draw, true, None);
-    format!(
-        "\"vm{idx}\": {{ {shape} \"kernel\": \"{kernel}\", \"taskgroup\": \"/vm{idx}\", \"delay\": {delay},
+    let hz = draw.of(&[100, 250, 1000]);
+    let mut tasks = tasks(draw, true, None);
+    let mut queues = String::new();
+    if draw.chance(50) {
+        let (instances, run) = (draw.range(1, 4), draw.range(1, 500));
+        queues = format!(
+            "\"virtqueues\": {{ \"q\": 0, \"used\": {} }},",
+            draw.range(0, vcpus - 1)
+        );
+        tasks += &format!(
+            ", \"user\": {{ \"instance\": {instances}, \"sem_post\": \"q\", \"run\": {run}, \"sem_wait\": \"used\" }}"
+        );
+    }
+    let text = format!(
+        "\"vm{idx}\": {{ {shape} {queues} \"kernel\": \"{kernel},hz={hz}\", \"taskgroup\": \"/vm{idx}\", \"delay\": {delay},
          \"halt_poll_ns\": {poll}, \"ple_gap\": {gap}, \"spinlocks\": \"{kind}\", \"paravirt\": {paravirt},
          \"workload\": {{ \"tasks\": {{ {tasks} }} }} }}"
+    );
+    (text, !queues.is_empty())
+}
+
+/// The thread of the VMM that serves a guest's queue.
+fn vmm(draw: &mut Draw, idx: u64) -> String {
+    let (run, sleep) = (draw.range(1, 200), draw.range(0, 1) * draw.range(1, 500));
+    format!(
+        ", \"vmm{idx}\": {{ \"taskgroup\": \"/vm{idx}\", \"sem_wait\": \"vm{idx}.q\", \"run\": {run}, \"sleep\": {sleep}, \"sem_post\": \"vm{idx}.used\" }}"
     )
 }
 
-/// A host with guests in groups of their own, some with a limit, and tasks beside them.
-fn case(number: u64) -> (Config, String) {
+/// A host with guests in groups of their own, some with a limit, and tasks beside them; and what is changed when.
+fn case(number: u64) -> (Config, String, Vec<(u64, Change)>) {
     let mut draw = Draw::new(number);
     let machine = draw.of(&["1x1x1", "1x2x1", "1x2x2", "2x2x2"]);
     let mut machine = Machine::load(machine).unwrap();
@@ -85,7 +112,10 @@ fn case(number: u64) -> (Config, String) {
         profile.features.set(feature, draw.chance(50));
     }
     let nr_guests = draw.range(1, 3);
-    let guests: Vec<String> = (0..nr_guests).map(|idx| guest(&mut draw, idx)).collect();
+    let guests: Vec<(String, bool)> = (0..nr_guests).map(|idx| guest(&mut draw, idx)).collect();
+    let served = (0..nr_guests).filter(|&idx| guests[idx as usize].1);
+    let vmms: String = served.map(|idx| vmm(&mut draw, idx)).collect();
+    let guests: Vec<String> = guests.into_iter().map(|(text, _)| text).collect();
     let groups: Vec<String> = (0..nr_guests)
         .map(|idx| {
             let limit = match draw.range(0, 2) {
@@ -99,21 +129,28 @@ fn case(number: u64) -> (Config, String) {
     let group = (draw.chance(50)).then_some("/vm0");
     let beside = tasks(&mut draw, false, group);
     let text = format!(
-        "{{ \"cgroups\": {{ {} }}, \"tasks\": {{ {beside} }}, \"guests\": {{ {} }} }}",
+        "{{ \"cgroups\": {{ {} }}, \"tasks\": {{ {beside} {vmms} }}, \"guests\": {{ {} }} }}",
         groups.join(", "),
         guests.join(", ")
     );
+    let nr_cpus = machine.nr_cpus() as u64;
+    let nr_changes = draw.range(0, 1) * draw.range(1, 12);
+    let change = |draw: &mut Draw| Change::random(draw, nr_cpus, true, true);
+    let mut changes: Vec<(u64, Change)> = (0..nr_changes)
+        .map(|_| (draw.range(0, DURATION), change(&mut draw)))
+        .collect();
+    changes.sort_by_key(|change| change.0);
     let config = Config {
         machine,
         profile,
         duration: Some(DURATION),
         seed: number,
     };
-    (config, text)
+    (config, text, changes)
 }
 
 fn run(number: u64, watched: bool) -> Report {
-    let (config, text) = case(number);
+    let (config, text, changes) = case(number);
     let workload =
         parse(&text, "case.json").unwrap_or_else(|e| panic!("case {number}: {e}\n{text}"));
     let mut simulation = Simulation::new(config, workload).unwrap();
@@ -122,10 +159,16 @@ fn run(number: u64, watched: bool) -> Report {
             simulation.add_monitor(monitor);
         }
     }
+    for (time, change) in &changes {
+        simulation.run_until(*time);
+        if simulation.violation().is_none() {
+            change.apply(&mut simulation);
+        }
+    }
     simulation.run();
     assert!(
         simulation.violation().is_none(),
-        "case {number}: {:?}\n{text}",
+        "case {number}: {:?}\n{changes:?}\n{text}",
         simulation.violation()
     );
     simulation.finish().unwrap();
@@ -135,8 +178,9 @@ fn run(number: u64, watched: bool) -> Report {
 #[test]
 fn run_idle_steal_and_exits_are_all_of_a_vcpu_s_time() {
     let mut stole = 0;
-    for number in 0..120 {
-        let report = run(number, number < 40);
+    let cases = std::env::var("FAIRWIND_CASES").map_or(150, |n| n.parse().expect("a number"));
+    for number in 0..cases {
+        let report = run(number, number % 3 == 0);
         for guest in &report.guests {
             for (vcpu, cpu) in guest.vcpus.iter().zip(&guest.report.cpus) {
                 let all = vcpu.begun_ns + vcpu.run_ns + vcpu.idle_ns + vcpu.steal_ns + vcpu.exit_ns;

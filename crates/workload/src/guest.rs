@@ -8,7 +8,7 @@
 //! Source.      qemu-system-x86_64(1) `-smp`; arch/x86/kvm/vmx/vmx.c and virt/kvm/kvm_main.c @ 6.12: module parameters.
 
 use crate::programs::{self, Program};
-use crate::spec::{TaskSpecId, Workload};
+use crate::spec::{SemId, TaskSpecId, Workload};
 
 /// One virtual machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +25,8 @@ pub struct GuestSpec {
     pub kvm: KvmParams,
     /// What the guest's kernel takes its spinlocks for.
     pub spinlocks: Spinlocks,
+    /// What leads from the guest to its host and back.
+    pub virtqueues: Vec<Virtqueue>,
     /// What runs in the guest.
     pub workload: Workload,
     /// The programs in it, as they are specified.
@@ -90,6 +92,17 @@ pub struct KvmParams {
     pub ple_window: Option<u32>,
     /// `ple_window_grow`: what each exit multiplies the window by; 0: it stays.
     pub ple_window_grow: Option<u32>,
+}
+
+/// A virtqueue with its notifications: a semaphore of the guest and one of the host. Who posts to one adds to the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Virtqueue {
+    /// The host's.
+    pub host: SemId,
+    /// The guest's.
+    pub guest: SemId,
+    /// The vCPU that takes its interrupts.
+    pub vcpu: u32,
 }
 
 /// Spinlocks of a kernel.

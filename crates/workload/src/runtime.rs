@@ -127,6 +127,8 @@ struct Barrier {
 #[derive(Clone, Copy, Debug)]
 struct Semaphore {
     value: u64,
+    /// Who posts to it adds to one of another kernel.
+    crosses: bool,
     waiters: Queue,
 }
 
@@ -190,6 +192,7 @@ impl Runtime {
         };
         let empty = Semaphore {
             value: 0,
+            crosses: false,
             waiters: Queue::EMPTY,
         };
         let nr_mutexes = objects.mutexes.len();
@@ -284,6 +287,18 @@ impl Runtime {
     /// Forks beyond [`FORKS_LIMIT`], where a real rt-app would have given up.
     pub fn forks_refused(&self) -> u64 {
         self.forks_refused
+    }
+
+    /// From now on who posts to a semaphore only causes an [`Effect::Notify`].
+    pub fn cross(&mut self, semaphore: SemId) {
+        self.semaphores[semaphore.idx()].crosses = true;
+    }
+
+    /// Adds one to a semaphore, from outside.
+    pub fn post(&mut self, semaphore: SemId, out: &mut Effects) {
+        let semaphore = &mut self.semaphores[semaphore.idx()];
+        semaphore.value += 1;
+        step::wake_first(&mut semaphore.waiters, &mut self.links, out);
     }
 
     /// What a task is.

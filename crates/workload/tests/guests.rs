@@ -109,6 +109,18 @@ fn what_is_wrong_with_a_guest_is_told_with_its_place() {
             "expected KERNEL[,SWITCH]..., such as \"6.1,NO_SIS_UTIL\"",
         ),
         (
+            format!("{{ \"vcpus\": 2, \"virtqueues\": {{ \"rx\": 2 }}, {INSIDE} }}"),
+            "expected the vCPU that takes its interrupts, 0 to 1",
+        ),
+        (
+            format!("{{ \"vcpus\": 1, \"virtqueues\": {{ \"rx\": 0 }}, {INSIDE} }}"),
+            "unknown name \"rx\", in guests/vm/virtqueues; expected a semaphore that a task in the guest posts to or waits for",
+        ),
+        (
+            "{ \"vcpus\": 1, \"virtqueues\": { \"rx\": 0 }, \"workload\": { \"tasks\": { \"a\": { \"sem_wait\": \"rx\" } } } }".to_string(),
+            "unknown name \"vm.rx\", in guests/vm/virtqueues; expected a semaphore that a task of the host posts to or waits for",
+        ),
+        (
             format!("{{ \"vcpus\": 1, \"spinlocks\": \"fast\", {INSIDE} }}"),
             "expected \"ticket\" or \"queued\"",
         ),

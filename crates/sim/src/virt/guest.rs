@@ -15,7 +15,7 @@ use crate::setup::SetupError;
 use crate::simulation::{Config, Simulation};
 use fairwind_machine::{Frequency, IdleState, IdleStates, Machine, Power};
 use fairwind_sched::{KernelProfile, Nanos, Release, Topology};
-use fairwind_workload::{GuestSpec, GuestTopology, TaskSpecId};
+use fairwind_workload::{GuestSpec, GuestTopology, TaskSpecId, Virtqueue};
 
 /// A guest.
 pub(crate) struct Guest {
@@ -28,6 +28,7 @@ pub(crate) struct Guest {
     pub(crate) first_vcpu: u32,
     pub(crate) nr_vcpus: u32,
     pub(crate) kvm: Kvm,
+    pub(crate) virtqueues: Vec<Virtqueue>,
     /// `last_boosted_vcpu`: to whom a round yielded last.
     pub(crate) last_boosted: usize,
     pub(crate) yields: YieldStats,
@@ -146,6 +147,10 @@ impl Simulation {
             self.warnings
                 .push(format!("guest {}: {warning}", spec.name));
         }
+        for queue in &spec.virtqueues {
+            self.runtime.cross(queue.host);
+            sim.runtime.cross(queue.guest);
+        }
         let first_vcpu = self.hypervisor.vcpus.len() as u32;
         for index in 0..nr_vcpus {
             self.hypervisor.vcpus.push(Vcpu::new(idx, index, &kvm.ple));
@@ -157,6 +162,7 @@ impl Simulation {
             first_vcpu,
             nr_vcpus,
             kvm,
+            virtqueues: spec.virtqueues,
             last_boosted: 0,
             yields: YieldStats::default(),
         })

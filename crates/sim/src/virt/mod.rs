@@ -23,6 +23,7 @@ mod rq_lock;
 mod settle;
 mod traces;
 mod vcpu;
+mod virtqueue;
 
 pub(crate) use hypervisor::{Hypervisor, Notice};
 pub(crate) use platform::{Platform, Request};

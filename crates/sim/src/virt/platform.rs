@@ -11,7 +11,7 @@ use crate::simulation::Simulation;
 use crate::speed::Speed;
 use fairwind_machine::{Distance, Machine};
 use fairwind_sched::{CpuId, Nanos};
-use fairwind_workload::Spinlocks;
+use fairwind_workload::{SemId, Spinlocks};
 use std::collections::VecDeque;
 
 /// What a guest wants of its host.
@@ -27,6 +27,8 @@ pub(crate) enum Request {
     Spin(CpuId),
     /// The CPU waits for a lock, halted.
     PvWait(CpuId),
+    /// The CPU put something into a virtqueue.
+    Notify { cpu: CpuId, semaphore: SemId },
     /// The CPU that waits so has its lock.
     PvKick { from: CpuId, to: CpuId },
 }
@@ -102,7 +104,7 @@ impl Simulation {
             // A step of the CPU's own kernel, for which it is not interrupted.
             Event::Placed { cpu } if self.executes(cpu) => return false,
             Event::Placed { cpu } => cpu,
-            Event::Ipi { cpu } | Event::Poll { cpu } => cpu,
+            Event::Ipi { cpu } | Event::Poll { cpu } | Event::Virtqueue { cpu, .. } => cpu,
             Event::Timer { cpu, .. } => self.online(cpu),
             Event::Tick { cpu } if self.tick_is_stopped(cpu) => {
                 self.cpus[cpu.idx()].tick_queued = false;
@@ -141,10 +143,14 @@ impl Simulation {
     pub(crate) fn send_virtual_ipi(&mut self, from: CpuId, to: CpuId) {
         self.totals.ipis += 1;
         self.cpus[from.idx()].debt += self.machine.costs.kernel.ipi_send_ns;
+        self.keep(to, Event::Ipi { cpu: to });
+        self.request(Request::Ipi { from, to });
+    }
+
+    /// Keeps an interrupt for a CPU of a guest until it runs.
+    pub(crate) fn keep(&mut self, cpu: CpuId, event: Event) {
         if let Some(platform) = &mut self.platform {
-            let event = Event::Ipi { cpu: to };
-            platform.cpus[to.idx()].pending.push_back(event);
-            platform.requests.push_back(Request::Ipi { from, to });
+            platform.cpus[cpu.idx()].pending.push_back(event);
         }
     }
 

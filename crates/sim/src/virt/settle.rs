@@ -66,7 +66,7 @@ impl Simulation {
         watched.then(|| u64::from(v.ple.cycles()) * 1_000_000 / khz)
     }
 
-    fn vcpu_at(&self, guest: usize, cpu: CpuId) -> u32 {
+    pub(crate) fn vcpu_at(&self, guest: usize, cpu: CpuId) -> u32 {
         self.hypervisor.guests[guest].first_vcpu + cpu.0
     }
 
@@ -78,16 +78,9 @@ impl Simulation {
                 let sender = self.vcpu_at(guest, from);
                 let host = self.hypervisor.vcpus[sender as usize].host;
                 self.hypervisor.vcpus[sender as usize].exits.ipi += 1;
-                let exits = self.mode(sender) == Mode::Guest;
-                if exits {
-                    self.charge(host);
-                }
-                self.kick(host, to);
-                if exits {
-                    self.carry_out_effects(host);
-                    self.resume(host);
-                }
+                self.on_behalf_of(sender, |sim| sim.kick(host, to));
             }
+            Request::Notify { cpu, semaphore } => self.notified(guest, cpu, semaphore),
             Request::Timer(cpu) => self.timer_kick(self.vcpu_at(guest, cpu)),
             Request::Spin(cpu) => self.pause(guest, cpu),
             Request::PvWait(cpu) => {
@@ -99,6 +92,21 @@ impl Simulation {
                     self.halt_vcpu(vcpu);
                 }
             }
+        }
+    }
+
+    /// Does something in the host's kernel on behalf of a vCPU, which exits for it unless it has left guest mode meanwhile.
+    pub(crate) fn on_behalf_of(&mut self, vcpu: u32, act: impl FnOnce(&mut Simulation)) {
+        let host = self.hypervisor.vcpus[vcpu as usize].host;
+        // Where exits take no time, its thread may even sleep by now and its CPU be idle.
+        let goes_on = self.mode(vcpu) == Mode::Guest || self.sched.is_idle(host);
+        if goes_on {
+            self.charge(host);
+        }
+        act(self);
+        if goes_on {
+            self.carry_out_effects(host);
+            self.resume(host);
         }
     }
 
@@ -144,7 +152,7 @@ impl Simulation {
     }
 
     /// An event for a vCPU came from what runs on `from`.
-    fn kick(&mut self, from: CpuId, vcpu: u32) {
+    pub(crate) fn kick(&mut self, from: CpuId, vcpu: u32) {
         let v = &mut self.hypervisor.vcpus[vcpu as usize];
         v.kicked = true;
         let (host, task) = (v.host, v.task);

@@ -12,7 +12,8 @@ use crate::error::{Error, ErrorKind};
 use crate::guest::*;
 use crate::json::{Kind, Member, Value};
 use crate::programs::{self, Program};
-use crate::spec::{Attrs, Loops, Phase, TaskSpec, TaskSpecId, Workload};
+use crate::spec::{Attrs, Loops, Phase, SemId, TaskSpec, TaskSpecId, Workload};
+use crate::suggest::nearest;
 
 const GUEST_KEYS: &[&str] = &[
     "instance",
@@ -26,6 +27,7 @@ const GUEST_KEYS: &[&str] = &[
     "ple_window_grow",
     "spinlocks",
     "paravirt",
+    "virtqueues",
     "workload",
     "programs",
 ];
@@ -97,6 +99,7 @@ fn guest(
             .map(|factor| factor as u32),
         },
         spinlocks: spinlocks(cx, &keys)?,
+        virtqueues: Vec::new(),
         workload,
         programs,
     };
@@ -110,8 +113,9 @@ fn guest(
             tasks.iter().any(|task| task.name == name)
         });
         guests.push(GuestSpec {
-            name,
             vcpus: TaskSpecId(tasks.len() as u32),
+            virtqueues: virtqueues(cx, &keys, &name, &template)?,
+            name,
             ..template.clone()
         });
         tasks.push(vcpus(threads, topology.nr_vcpus(), delay_us, &attrs));
@@ -243,6 +247,55 @@ fn spinlocks(cx: &mut Context<'_>, keys: &Keys<'_>) -> Result<Spinlocks, Error> 
         Some(value) => cx.within("paravirt", |cx| cx.boolean(value))?,
     };
     Ok(Spinlocks { kind, paravirt })
+}
+
+/// "virtqueues": a vCPU for each name, which is a semaphore in the guest, and with the guest's name before it one of the host.
+fn virtqueues(
+    cx: &mut Context<'_>,
+    keys: &Keys<'_>,
+    guest: &str,
+    spec: &GuestSpec,
+) -> Result<Vec<Virtqueue>, Error> {
+    let Some(value) = keys.get("virtqueues") else {
+        return Ok(Vec::new());
+    };
+    cx.within("virtqueues", |cx| {
+        let mut queues = Vec::new();
+        for member in cx.object(value, "an object of vCPUs by name, such as { \"rx\": 0 }")? {
+            let last = i64::from(spec.topology.nr_vcpus()) - 1;
+            let expected = format!("the vCPU that takes its interrupts, 0 to {last}");
+            let vcpu = cx.within(&member.key, |cx| cx.int(&member.value, 0, last, &expected))?;
+            let inside = &spec.workload.objects.semaphores;
+            let (inside, outside) = (
+                semaphore(cx, member, &member.key, inside, "in the guest")?,
+                format!("{guest}.{}", member.key),
+            );
+            let host = &cx.names.objects.semaphores;
+            queues.push(Virtqueue {
+                host: semaphore(cx, member, &outside, host, "of the host")?,
+                guest: inside,
+                vcpu: vcpu as u32,
+            });
+        }
+        Ok(queues)
+    })
+}
+
+/// The semaphore of a name that tasks use.
+fn semaphore(
+    cx: &Context<'_>,
+    member: &Member,
+    name: &str,
+    known: &[String],
+    whose: &str,
+) -> Result<SemId, Error> {
+    let found = known.iter().position(|semaphore| semaphore == name);
+    let kind = || ErrorKind::UnknownName {
+        name: name.to_string(),
+        nearest: nearest(name, known.iter().map(String::as_str)),
+        expected: format!("a semaphore that a task {whose} posts to or waits for"),
+    };
+    { found.map(|at| SemId(at as u32)) }.ok_or_else(|| cx.error(member.at, kind()))
 }
 
 /// What runs in the guest: "workload", "programs", or both.

@@ -96,6 +96,9 @@ fn append(whole: &mut Workload, mut other: Workload) {
     }
     for guest in &mut other.guests {
         guest.vcpus.0 += shift.tasks;
+        for queue in &mut guest.virtqueues {
+            queue.host.0 += shift.semaphores;
+        }
     }
     whole.guests.append(&mut other.guests);
     whole.tasks.append(&mut other.tasks);

@@ -5,7 +5,7 @@
 use super::stats::LoopRow;
 use super::variation::Variation;
 use crate::action::Call;
-use crate::spec::{BufferId, MemoryKind, SpinlockId, TaskSpecId};
+use crate::spec::{BufferId, MemoryKind, SemId, SpinlockId, TaskSpecId};
 
 /// What a task does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +96,11 @@ pub enum Effect {
         task: usize,
         /// What it is.
         spec: TaskSpecId,
+    },
+    /// Something was put into a virtqueue: add one to the other kernel's semaphore.
+    Notify {
+        /// This kernel's.
+        semaphore: SemId,
     },
     /// While this lasts, `owner` has at least the priority of `donor`, who waits for it or for
     /// somebody who waits for it.

@@ -158,9 +158,11 @@ impl Runtime {
             }
             Op::SemPost(sem) => {
                 state.pc += 1;
-                let sem = &mut self.semaphores[sem.idx()];
-                sem.value += 1;
-                wake_first(&mut sem.waiters, &mut self.links, out);
+                if self.semaphores[sem.idx()].crosses {
+                    out.list.push(Effect::Notify { semaphore: sem });
+                } else {
+                    self.post(sem, out);
+                }
             }
             Op::SemWait(sem) => {
                 let sem = &mut self.semaphores[sem.idx()];

@@ -87,7 +87,7 @@ impl Executor {
                     | Effect::Fork { task, .. } => {
                         self.ready.push_back(task);
                     }
-                    Effect::Boost { .. } | Effect::Unboost { .. } => {}
+                    Effect::Boost { .. } | Effect::Unboost { .. } | Effect::Notify { .. } => {}
                 }
             }
             let busy = match step {
