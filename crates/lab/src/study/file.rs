@@ -55,6 +55,9 @@ pub struct WorkloadText {
     /// what a person who starts things by hand leaves to chance.
     #[serde(default)]
     rt_app: Option<String>,
+    /// The same with less to do, for `--quick`.
+    #[serde(default)]
+    quick_rt_app: Option<String>,
     /// Programs with their parameters.
     #[serde(default)]
     pub programs: Vec<String>,
@@ -216,6 +219,9 @@ impl Study {
             if let Some(programs) = workload.quick_programs.take() {
                 workload.programs = programs;
             }
+            if let Some(text) = workload.quick_rt_app.take() {
+                workload.rt_app = Some(text);
+            }
         }
         self
     }
@@ -291,7 +297,8 @@ mod tests {
 
     #[test]
     fn quick_is_fewer_runs_of_shorter_programs() {
-        let programs = "workloads.w.programs = [\"a\"]\nworkloads.w.quick-programs = [\"b\"]";
+        let programs = "workloads.w.programs = [\"a\"]\nworkloads.w.quick-programs = [\"b\"]\n\
+                        workloads.w.rt-app = \"{}\"\nworkloads.w.quick-rt-app = \"{ }\"";
         let text = TEXT.replace("workloads.w.rt-app = \"{}\"", programs);
         let study = Study::parse("s", &text).unwrap();
         assert_eq!(
@@ -299,6 +306,8 @@ mod tests {
             (3, &["a".into()][..])
         );
         let quick = study.quick();
+        let text = quick.workloads["w"].rt_app(1).unwrap();
+        assert_eq!(text.as_deref(), Some("{ }"));
         assert_eq!(
             (quick.seeds, &*quick.workloads["w"].programs),
             (1, &["b".into()][..])
