@@ -159,6 +159,8 @@ pub struct KernelProfile {
     pub levels: Vec<LevelTunables>,
     /// Ticks a second.
     pub hz: u32,
+    /// Idle CPUs stop their tick (CONFIG_NO_HZ_IDLE, nohz=).
+    pub nohz: bool,
     /// When the kernel itself can be preempted.
     pub preempt: Preempt,
     /// Utilisation clamps honoured (CONFIG_UCLAMP_TASK; Debian leaves it out).
@@ -190,6 +192,7 @@ impl KernelProfile {
             tunables,
             levels: Vec::new(),
             hz: 250,
+            nohz: true,
             preempt: Preempt::Voluntary,
             uclamp: false,
             bw_interleave: match release {

@@ -22,7 +22,6 @@ impl Simulation {
             return;
         }
         self.account(cpu);
-        let tick = self.sched.tick_nsec();
         let c = &mut self.cpus[cpu.idx()];
         c.idle_since = Some(self.now);
         let predicted = c.predicted_idle();
@@ -34,7 +33,7 @@ impl Simulation {
         rq.polling = state == 0;
         rq.idle_exit_latency = Some(latency);
         self.sched.nohz_run_idle_balance(cpu);
-        if predicted >= tick {
+        if self.stops_tick(cpu) {
             self.sched.nohz_balance_enter_idle(cpu);
         }
         if let Some(tracer) = &mut self.tracer {
@@ -62,6 +61,12 @@ impl Simulation {
             Segment::Settle { left, speed } => ((self.now - c.segment_start) * speed) >> 10 < left,
             _ => false,
         }
+    }
+
+    /// May the CPU stop its tick when it is idle?
+    pub(crate) fn stops_tick(&self, cpu: CpuId) -> bool {
+        let predicted = self.cpus[cpu.idx()].predicted_idle();
+        predicted >= self.sched.tick_nsec() && self.sched.profile.nohz
     }
 
     /// The CPU has something to run again; its idle time is already booked.

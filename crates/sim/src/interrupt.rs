@@ -31,8 +31,7 @@ impl Simulation {
 
     /// Was the tick stopped when the CPU went idle, or offline?
     pub(crate) fn tick_is_stopped(&self, cpu: CpuId) -> bool {
-        let c = &self.cpus[cpu.idx()];
-        let stopped = c.idle_since.is_some() && c.predicted_idle() >= self.sched.tick_nsec();
+        let stopped = self.cpus[cpu.idx()].idle_since.is_some() && self.stops_tick(cpu);
         stopped || !self.sched.active.test(cpu)
     }
 
@@ -56,7 +55,7 @@ impl Simulation {
         if let Some(since) = self.cpus[cpu.idx()].idle_since {
             // It is idle for longer than it thought: the next tick will not come.
             self.cpus[cpu.idx()].learn_idle(self.now - since);
-            if self.cpus[cpu.idx()].predicted_idle() >= tick {
+            if self.stops_tick(cpu) {
                 self.sched.nohz_balance_enter_idle(cpu);
             }
         }

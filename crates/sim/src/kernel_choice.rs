@@ -27,12 +27,18 @@ pub struct BuildSetting {
 }
 
 /// Every such setting.
-pub const BUILD_SETTINGS: [BuildSetting; 6] = [
+pub const BUILD_SETTINGS: [BuildSetting; 7] = [
     BuildSetting {
         name: "hz",
         default: |profile| profile.hz.to_string(),
         values: "24 to 1200",
         help: "ticks a second (CONFIG_HZ)",
+    },
+    BuildSetting {
+        name: "nohz",
+        default: |profile| u32::from(profile.nohz).to_string(),
+        values: "0, 1",
+        help: "idle CPUs stop their tick (nohz=)",
     },
     BuildSetting {
         name: "preempt",
@@ -207,11 +213,16 @@ impl Choice {
                     _ => return Err(wrong("none, voluntary or full")),
                 }
             }
-            "uclamp" => {
-                profile.uclamp = match value {
+            "nohz" | "uclamp" => {
+                let on = match value {
                     "0" => false,
                     "1" => true,
                     _ => return Err(wrong("0 or 1")),
+                };
+                if name == "nohz" {
+                    profile.nohz = on;
+                } else {
+                    profile.uclamp = on;
                 }
             }
             "bw_interleave" => {
@@ -432,6 +443,7 @@ mod tests {
             "hz=1",
             "preempt=lazy",
             "uclamp=yes",
+            "nohz=off",
             "bw_interleave=odd",
             "bw_period_jitter_pct=51",
             "sis_cache_hot_pct=101",

@@ -236,3 +236,32 @@ fn a_guest_has_the_switches_it_is_given() {
     assert!((990..=1010).contains(&ticks("\"kernel\": \"hz=1000\",")));
     assert!((490..=510).contains(&ticks("\"kernel\": \"6.1,hz=250,hz=500\",")));
 }
+
+/// A guest that is idle for a second halts once, but for its ticks.
+#[test]
+fn an_idle_guest_ticks_only_with_nohz_off() {
+    let ticks = |kernel: &str| {
+        let text = format!(
+            "{{ \"guests\": {{ \"vm\": {{ \"vcpus\": 1, \"kernel\": \"{kernel}\",
+                \"workload\": {{ \"tasks\": {{ \"idler\": {{ \"run\": 10, \"sleep\": 2000000 }} }} }} }} }} }}"
+        );
+        let machine = Machine::load("1x1x1").unwrap();
+        let config = Config {
+            machine,
+            profile: KernelProfile::new(Release::V6_12, 1),
+            duration: Some(1_000_000_000),
+            seed: 1,
+        };
+        let mut simulation = Simulation::new(config, parse(&text, "vm.json").unwrap()).unwrap();
+        simulation.run();
+        let report = simulation.report(false);
+        let guest = &report.guests[0];
+        (guest.report.totals.ticks, guest.vcpus[0].halts)
+    };
+    let (ticks_with, halts_with) = ticks("hz=1000,nohz=0");
+    assert!((990..=1010).contains(&ticks_with), "{ticks_with}");
+    assert!((990..=1010).contains(&halts_with), "{halts_with}");
+    let (ticks_without, halts_without) = ticks("hz=1000");
+    assert!(ticks_without < 10, "{ticks_without}");
+    assert!(halts_without < 10, "{halts_without}");
+}
