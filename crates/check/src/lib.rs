@@ -24,6 +24,7 @@ pub mod facts;
 mod follow;
 mod gaps;
 pub mod judge;
+mod possible;
 mod record;
 pub mod recording;
 pub mod report;

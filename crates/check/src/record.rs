@@ -6,6 +6,7 @@
 //!           `fairwind_sched::probe` for the fields.
 //! Not here. What follows from an event: see [`follow`](crate::follow).
 
+use crate::possible;
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, ProbeValues};
 use fairwind_trace::read::ReadStats;
 use fairwind_trace::{EventFormat, RawEvent, TraceFile};
@@ -159,8 +160,8 @@ pub(crate) struct Events {
     pub(crate) stats: ReadStats,
 }
 
-/// Reads the records of a trace.
-pub(crate) fn read(trace: &TraceFile) -> Events {
+/// Reads the records of a trace of a machine with so many CPUs.
+pub(crate) fn read(trace: &TraceFile, nr_cpus: usize) -> Events {
     let formats = trace.formats();
     let mut events = trace.events();
     let mut ids = BTreeSet::new();
@@ -171,10 +172,12 @@ pub(crate) fn read(trace: &TraceFile) -> Events {
             records.push(record);
         }
     }
+    let mut stats = events.stats();
+    stats.impossible(possible::retain(&mut records, nr_cpus));
     Events {
         records,
         seen: ids.iter().map(|id| formats.get(*id).name.clone()).collect(),
-        stats: events.stats(),
+        stats,
     }
 }
 

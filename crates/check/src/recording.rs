@@ -53,7 +53,7 @@ impl Recording {
             mut records,
             seen,
             stats,
-        } = record::read(&trace);
+        } = record::read(&trace, facts.topology.nr_cpus());
         let mut gaps = gaps::of_events(&seen, &records, facts.topology.nr_cpus());
         if gaps.contains(&gaps::SWITCHES) {
             return Err(Error::NoEvents {

@@ -72,6 +72,8 @@ const MIN_WEIGHT: u64 = 2;
 const MAX_WEIGHT: u64 = 1 << 28;
 /// Sums of weighted virtual time are smaller.
 const MAX_SUM: u64 = 1 << 53;
+/// Slices are no longer: `sysctl_sched_base_slice` is an unsigned int of ns.
+const MAX_SLICE: u64 = u32::MAX as u64;
 
 /// A value for each of [`ProbeField::ALL`]; `None`: the probe does not show it.
 pub type ProbeValues = [Option<u64>; ProbeField::ALL.len()];
@@ -333,6 +335,9 @@ impl Sched {
         let cfs = &self.cfs_rqs[cfs_rq];
         let weight = get(ProbeField::Weight).unwrap_or(entity.load.weight);
         if !(MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) {
+            return false;
+        }
+        if get(ProbeField::Slice).is_some_and(|slice| slice > MAX_SLICE) {
             return false;
         }
         let vruntime = get(ProbeField::Vruntime).unwrap_or(entity.vruntime);

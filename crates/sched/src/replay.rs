@@ -64,6 +64,7 @@ impl Sched {
             return false;
         }
         let cpu = t.cpu;
+        self.cpu_sums.mark(cpu);
         self.dequeue_task(cpu, task, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
         true
     }

@@ -114,15 +114,19 @@ pub(super) fn read(release: Release, text: &str) -> Before {
             before.tasks.push(task);
         }
     }
-    before.clock = jiffies
-        .zip(sched_clock)
-        .zip(ktime)
-        .map(|((jiffies, sched_clock), ktime)| ClockFacts {
-            jiffies,
-            sched_clock,
-            cpu_clock: cpu_clock.unwrap_or(sched_clock),
-            ktime,
-        });
+    // Clocks are not below zero: what reads as negative is damaged.
+    let clock = |ns: &u64| ns.cast_signed() >= 0;
+    let (sched_clock, cpu_clock) = (sched_clock.filter(clock), cpu_clock.filter(clock));
+    before.clock =
+        jiffies
+            .zip(sched_clock)
+            .zip(ktime.filter(clock))
+            .map(|((jiffies, sched_clock), ktime)| ClockFacts {
+                jiffies,
+                sched_clock,
+                cpu_clock: cpu_clock.unwrap_or(sched_clock),
+                ktime,
+            });
     before
 }
 

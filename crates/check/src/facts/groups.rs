@@ -53,6 +53,11 @@ fn from_root(file: &str) -> &str {
     mount.map_or(path, |mount| &path[mount.len() - 1..])
 }
 
+/// Is it one that the kernel lets a limit have (`max_cfs_runtime`), in us?
+fn is_time(us: &u64) -> bool {
+    (1..1 << 44).contains(us)
+}
+
 impl GroupFacts {
     fn take(&mut self, file: &str, value: &str) {
         let number = value.parse::<u64>();
@@ -62,13 +67,16 @@ impl GroupFacts {
                 let weight = weight.clamp(1, MAX_WEIGHT);
                 self.shares = (weight * DEFAULT_SHARES + DEFAULT_WEIGHT / 2) / DEFAULT_WEIGHT;
             }
-            ("cpu.cfs_quota_us", value) => self.quota_us = value.ok(),
-            ("cpu.cfs_period_us", Ok(value)) => self.period_us = value,
-            ("cpu.cfs_burst_us" | "cpu.max.burst", Ok(value)) => self.burst_us = value,
+            ("cpu.cfs_quota_us", value) => self.quota_us = value.ok().filter(is_time),
+            ("cpu.cfs_period_us", Ok(value)) if is_time(&value) => self.period_us = value,
+            ("cpu.cfs_burst_us" | "cpu.max.burst", Ok(value)) if is_time(&value) => {
+                self.burst_us = value;
+            }
             ("cpu.max", _) => {
                 let mut words = value.split_whitespace();
-                self.quota_us = words.next().and_then(|quota| quota.parse().ok());
-                if let Some(period) = words.next().and_then(|period| period.parse().ok()) {
+                let mut time = || words.next()?.parse().ok().filter(is_time);
+                self.quota_us = time();
+                if let Some(period) = time() {
                     self.period_us = period;
                 }
             }

@@ -114,6 +114,8 @@ oddities! {
     /// CPUs whose pages were found in the order of the CPUs, for the list of them is lost. If a
     /// CPU had no events, those after it have the wrong number.
     CpuGuessed => Damage, "CPUs whose number is a guess";
+    /// An event with a number that no kernel writes, found by whoever made use of it.
+    Impossible => Damage, "events with numbers that no kernel writes";
     /// Time stamps in units other than nanoseconds.
     ClockNotNanos => Damage, "clocks that do not count nanoseconds";
     /// Samples of something other than a tracepoint.
@@ -222,6 +224,11 @@ impl ReadStats {
             self.first[at] = place;
         }
         self.counts[at] = self.counts[at].saturating_add(count);
+    }
+
+    /// Counts events that were read, and turned out to be [`Oddity::Impossible`].
+    pub fn impossible(&mut self, count: u64) {
+        self.add(Oddity::Impossible, count, Place::File);
     }
 
     pub(crate) fn one(&mut self, what: Oddity, place: Place) {

@@ -1,0 +1,108 @@
+//! Events with numbers that no kernel writes, as a damaged recording has them: they are left out.
+//!
+//! Model.   What is followed may contradict itself, but each number must be one that a kernel could have shown: a CPU of
+//!          the machine, a priority, a time that is not months away from the others. So the arithmetic of those who
+//!          follow stays far from its limits.
+//! Units.   ns.
+//! Source.  include/linux/sched/prio.h, kernel/sched/deadline.c `MAX_DL_PRIO` @ 6.1, 6.12.
+
+use crate::record::{Record, What};
+
+/// Longer than any recording, and than anything in one: 52 days.
+const MONTHS: u64 = 1 << 52;
+/// Priorities are below (`MAX_PRIO`); those of SCHED_DEADLINE are -1.
+const MAX_PRIO: i32 = 140;
+
+/// Leaves out what is not possible on so many CPUs; how many that were.
+pub(crate) fn retain(records: &mut Vec<Record>, nr_cpus: usize) -> u64 {
+    let Some(usual) = median_time(records) else {
+        return 0;
+    };
+    let before = records.len();
+    records.retain(|r| r.ts.abs_diff(usual) < MONTHS && is_possible(r, nr_cpus));
+    (before - records.len()) as u64
+}
+
+fn median_time(records: &[Record]) -> Option<u64> {
+    let mut times: Vec<u64> = records.iter().map(|r| r.ts).collect();
+    let middle = times.len() / 2;
+    (!times.is_empty()).then(|| *times.select_nth_unstable(middle).1)
+}
+
+fn is_possible(r: &Record, nr_cpus: usize) -> bool {
+    let cpu = |cpu: u32| (cpu as usize) < nr_cpus;
+    let prio = |prio: i32| (-1..=MAX_PRIO).contains(&prio);
+    cpu(r.cpu)
+        && match &r.what {
+            What::Switch { prev, next, .. } => prio(prev.prio) && prio(next.prio),
+            What::Waking {
+                pid,
+                prio: of,
+                slept_on,
+                ..
+            } => *pid != 0 && prio(*of) && cpu(*slept_on),
+            What::Wakeup {
+                pid,
+                prio: of,
+                target,
+            }
+            | What::WakeupNew {
+                pid,
+                prio: of,
+                target,
+            } => *pid != 0 && prio(*of) && cpu(*target),
+            What::Migrate { pid, orig, dest } => *pid != 0 && cpu(*orig) && cpu(*dest),
+            What::Runtime { runtime, .. } => *runtime < MONTHS,
+            _ => true,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Party, PrevState};
+
+    fn record(ts: u64, cpu: u32, what: What) -> Record {
+        Record {
+            ts,
+            cpu,
+            irq: false,
+            softirq: false,
+            need_resched: false,
+            preempt_depth: 0,
+            what,
+        }
+    }
+
+    fn switch(prio: i32) -> What {
+        let party = |pid| Party {
+            pid,
+            comm: "a".into(),
+            prio,
+        };
+        What::Switch {
+            prev: party(1),
+            prev_state: PrevState::Runnable,
+            next: party(2),
+        }
+    }
+
+    #[test]
+    fn a_cpu_a_priority_or_a_time_that_cannot_be_is_left_out() {
+        let migrate = |pid, dest| What::Migrate { pid, orig: 0, dest };
+        let mut records = vec![
+            record(1_000, 1, switch(120)),
+            record(1_001, 1, switch(-1)),
+            record(1_002, 0, migrate(7, 1)),
+            record(1_003, 2, switch(120)),
+            record(1_004, 0, switch(1_241_813)),
+            record(1_005, 0, migrate(7, 2)),
+            record(1_006, 0, migrate(0, 1)),
+            record(1 << 60, 0, switch(120)),
+        ];
+        let kept = records[..3].to_vec();
+        assert_eq!(retain(&mut records, 2), 5);
+        assert_eq!(records, kept);
+        assert_eq!(retain(&mut Vec::new(), 2), 0);
+    }
+}
