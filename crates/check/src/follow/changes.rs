@@ -19,6 +19,8 @@ use fairwind_sched::{CpuId, Policy, SchedAttr, TaskId};
 const TELLING: u32 = 2;
 /// Lowest priority number of the fair class.
 const MAX_RT_PRIO: i32 = 100;
+/// Highest priority number, plus one.
+const MAX_PRIO: i32 = 140;
 /// Priority number of nice 0.
 const DEFAULT_PRIO: i32 = 120;
 
@@ -152,7 +154,7 @@ impl Follower<'_> {
             }
             if let Some((shown, prio)) = self.times.prio(pid, self.at)
                 && shown <= at
-                && prio >= MAX_RT_PRIO
+                && (MAX_RT_PRIO..MAX_PRIO).contains(&prio)
             {
                 nice = prio - DEFAULT_PRIO;
             }

@@ -221,7 +221,7 @@ impl Follower<'_> {
     /// pull: it moved some here, or, since looking took time, it charged the task once more. This is the
     /// first charge.
     pub(super) fn futile_pick(&mut self, r: &Record, pid: i32, clock: u64) -> bool {
-        if r.irq {
+        if r.irq || self.limits.set.is_empty() {
             return false;
         }
         let mut looked = false;
