@@ -61,7 +61,7 @@ test-tools:
 	fi
 	if [[ -n $${perfetto-} ]]; then
 		echo "installing Perfetto's Python package into $(VENV)"
-		python3 -m venv "$(VENV)"
+		python3 -m venv --clear "$(VENV)"
 		"$(VENV)/bin/python3" -m pip install --quiet --disable-pip-version-check protobuf perfetto
 	fi
 
