@@ -446,7 +446,7 @@ fn the_examples_of_the_guide_load() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap_or(""))
         .collect();
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     for block in blocks {
         let whole = block.trim_start().starts_with('{');
         read(&if whole {

@@ -2,7 +2,9 @@
 //!
 //! Model.       Two kinds of packets. Scheduling events are ftrace events, gathered in one bundle a
 //!              CPU, so that the scheduling view and the SQL tables `sched` and `thread_state`
-//!              work. What has no ftrace event is drawn as tracks:
+//!              work. A guest is a machine of its own in its host's trace: its packets carry a
+//!              machine id, by which readers keep its CPUs, threads and tracks apart. All are on
+//!              one clock. What has no ftrace event is drawn as tracks:
 //!
 //! ```text
 //! /web                   one track a task group
@@ -12,8 +14,6 @@
 //! └─ cpu3                the one of CPU 3
 //! ```
 //!
-//!              A guest is a machine of its own in its host's trace: its packets carry a machine id,
-//!              by which readers keep its CPUs, threads and tracks apart. All are on one clock.
 //! Invariants.  Memory holds one bundle of at most a few kilobytes a CPU, and one number a queue
 //!              that was throttled. Readers sort by time, so bundles need not follow one another in
 //!              time.
