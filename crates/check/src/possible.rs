@@ -7,11 +7,10 @@
 //! Source.  include/linux/sched/prio.h, kernel/sched/deadline.c `MAX_DL_PRIO` @ 6.1, 6.12.
 
 use crate::record::{Record, What};
+use fairwind_sched::task::MAX_PRIO;
 
 /// Longer than any recording, and than anything in one: 52 days.
 const MONTHS: u64 = 1 << 52;
-/// Priorities are below (`MAX_PRIO`); those of SCHED_DEADLINE are -1.
-const MAX_PRIO: i32 = 140;
 
 /// Leaves out what is not possible on so many CPUs; how many that were.
 pub(crate) fn retain(records: &mut Vec<Record>, nr_cpus: usize) -> u64 {
@@ -31,7 +30,8 @@ fn median_time(records: &[Record]) -> Option<u64> {
 
 fn is_possible(r: &Record, nr_cpus: usize) -> bool {
     let cpu = |cpu: u32| (cpu as usize) < nr_cpus;
-    let prio = |prio: i32| (-1..=MAX_PRIO).contains(&prio);
+    // Those of SCHED_DEADLINE are -1.
+    let prio = |prio: i32| (-1..MAX_PRIO).contains(&prio);
     cpu(r.cpu)
         && match &r.what {
             What::Switch { prev, next, .. } => prio(prev.prio) && prio(next.prio),

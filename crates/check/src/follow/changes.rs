@@ -13,16 +13,11 @@
 use super::Follower;
 use crate::record::What;
 use fairwind_sched::entity::LoadWeight;
+use fairwind_sched::task::{DEFAULT_PRIO, MAX_RT_PRIO};
 use fairwind_sched::{CpuId, Policy, SchedAttr, TaskId};
 
 /// So many wakeups in a row have to tell that a task's policy is another one.
 const TELLING: u32 = 2;
-/// Lowest priority number of the fair class.
-const MAX_RT_PRIO: i32 = 100;
-/// Highest priority number, plus one.
-const MAX_PRIO: i32 = 140;
-/// Priority number of nice 0.
-const DEFAULT_PRIO: i32 = 120;
 
 impl Follower<'_> {
     /// A charge of a CPU's running task, which no other call explains: another task of that CPU may have been changed.
@@ -154,7 +149,7 @@ impl Follower<'_> {
             }
             if let Some((shown, prio)) = self.times.prio(pid, self.at)
                 && shown <= at
-                && (MAX_RT_PRIO..MAX_PRIO).contains(&prio)
+                && prio >= MAX_RT_PRIO
             {
                 nice = prio - DEFAULT_PRIO;
             }
