@@ -44,11 +44,11 @@ impl Simulation {
 
     /// An idle CPU does the kernel work that it has left.
     fn settle_down(&mut self, cpu: CpuId, left: Nanos) {
-        let speed = self.speed(cpu).kernel;
+        let speed = self.kernel_speed(cpu);
         let segment = Segment::Settle { left, speed };
         if self.platform.is_some() || self.sched.rqs[cpu].need_resched {
             // A guest's CPU halts when it is done, and one that is wanted switches. Of others nothing is to be seen.
-            self.plan(cpu, segment, (left << 10).div_ceil(speed));
+            self.plan(cpu, segment, self.kernel_ns(cpu, left));
         } else {
             self.plan_open(cpu, segment);
         }
