@@ -45,7 +45,7 @@ impl Sched {
         shared.is_some() && self.domains.sds[shared].has_idle_cores
     }
 
-    fn set_idle_cores(&mut self, cpu: CpuId, value: bool) {
+    pub(crate) fn set_idle_cores(&mut self, cpu: CpuId, value: bool) {
         let shared = self.domains.sd_llc_shared[cpu.idx()];
         if shared.is_some() {
             self.domains.sds[shared].has_idle_cores = value;

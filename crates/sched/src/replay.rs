@@ -5,8 +5,11 @@
 //!        clocks, which need not agree between CPUs to the nanosecond.
 //! Source. The same functions as `ttwu`, `schedule` and `attributes` follow.
 
+mod before_placement;
 mod limits;
 mod shares;
+
+pub use before_placement::BeforePlacement;
 
 use crate::attributes::SchedAttr;
 use crate::balance::FollowedMove;

@@ -10,6 +10,7 @@
 //!             for each CPU on which it has not been yet, and one to take it for free again.
 
 use super::Follower;
+use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
 /// So many placements in a row have to tell that a task is bound.
@@ -45,22 +46,23 @@ impl Follower<'_> {
         task: TaskId,
         asked: TaskId,
         [kernel, ours]: [CpuId; 2],
-        before: &Sched,
+        before: &BeforePlacement,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) {
         let nr_cpus = self.sched.nr_cpus();
-        let prev = before.tasks[asked].cpu;
+        let prev = self.sched.tasks[asked].cpu;
         let mut bounds = match self.bounds.remove(&task) {
             Some(bounds) => bounds,
-            None if ours == kernel || !before.idle_cpu(ours) => return,
+            None if ours == kernel || !self.sched.idle_cpu(ours) => return,
             None => Bounds {
                 cpus: CpuMask::of(nr_cpus, [prev, kernel]),
                 streak: 0,
             },
         };
-        let held = before.rqs[prev].clock;
+        let held = self.sched.rqs[prev].clock;
         let under = |cpus: &CpuMask| {
-            let mut copy = before.clone();
+            let mut copy = self.sched.clone();
+            copy.take_back(before);
             let possible = copy.set_cpus_allowed(asked, cpus, held).is_ok();
             possible.then(|| ask(&mut copy))
         };
@@ -71,7 +73,7 @@ impl Follower<'_> {
             (under(&bounds.cpus), Some(ours))
         };
         match (bound == Some(kernel), free == Some(kernel)) {
-            (true, false) if free.is_some_and(|cpu| before.idle_cpu(cpu)) => bounds.streak += 1,
+            (true, false) if free.is_some_and(|cpu| self.sched.idle_cpu(cpu)) => bounds.streak += 1,
             (false, true) => bounds.streak = 0,
             _ => {}
         }

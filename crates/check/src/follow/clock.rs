@@ -9,6 +9,7 @@
 //!          runs, the record of a wakeup or move tells the clock of it, some µs early or late.
 
 use super::Follower;
+use super::cpu::ChargesOf;
 use crate::record::{Record, What};
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
 use fairwind_sched::{CfsRqId, CpuId, SeId, TaskId};
@@ -258,14 +259,22 @@ impl Follower<'_> {
 
     /// Tells each queue how far its clock can go before its running task is next charged.
     pub(super) fn limit_clocks(&mut self, r: &Record) {
+        let unused = self.unused_clocks();
         for cpu in self.sched.rqs.ids() {
             // A queue that this CPU has locked stands still for others.
             let context = &self.cpus[r.cpu as usize];
             let locked = context.clocks.get(&cpu.0).copied();
             let own = context.pending_clock.filter(|_| cpu.0 == r.cpu);
             let first = own.into_iter().chain(locked).min();
-            let first = first.or_else(|| self.unused_clock(cpu));
-            let next = self.next_charge(cpu).filter(|_| first.is_none());
+            let first = first.or_else(|| {
+                let here = unused.iter().filter(|(queue, _)| *queue == cpu);
+                here.map(|(_, clock)| *clock).min()
+            });
+            let next = if first.is_none() {
+                self.next_charge(cpu)
+            } else {
+                None
+            };
             self.cpus[cpu.idx()].next_charge = next;
             let limit = first
                 .or(next.map(|(_, _, clock)| clock))
@@ -274,30 +283,43 @@ impl Follower<'_> {
         }
     }
 
-    /// The clock of a charge that is recorded, and that no call has used yet.
-    fn unused_clock(&self, cpu: CpuId) -> Option<u64> {
-        let own = self.cpus[cpu.idx()].pending_clock;
-        let by_others = self
-            .cpus
-            .iter()
-            .filter_map(|context| context.clocks.get(&cpu.0));
-        let unused = own.into_iter().chain(by_others.copied());
-        let held = self.sched.rqs[cpu].clock;
-        unused.filter(|&clock| clock > held).min()
+    /// The clocks of charges that are recorded, and that no call has used yet.
+    fn unused_clocks(&self) -> Vec<(CpuId, u64)> {
+        let mut unused = Vec::new();
+        for (cpu, context) in self.sched.rqs.ids().zip(&self.cpus) {
+            let own = context.pending_clock.map(|clock| (cpu, clock));
+            let others = context.clocks.iter();
+            unused.extend(own);
+            unused.extend(others.map(|(&cpu, &clock)| (CpuId(cpu), clock)));
+        }
+        unused.retain(|&(cpu, clock)| clock > self.sched.rqs[cpu].clock);
+        unused
     }
 
     /// The running task's next charge that ours has not made.
-    fn next_charge(&self, cpu: CpuId) -> Option<(TaskId, usize, u64)> {
+    fn next_charge(&mut self, cpu: CpuId) -> Option<(TaskId, usize, u64)> {
         let curr = self.sched.rqs[cpu].curr;
         if !self.sched.is_fair(curr) {
             return None;
         }
         let before = self.at.checked_sub(1)?;
-        let made = self.cpus[cpu.idx()].charged_ahead;
+        let context = &self.cpus[cpu.idx()];
+        let made = context.charged_ahead;
         let made = made.and_then(|(task, charge)| (task == curr).then_some(charge));
         let since = made.map_or(before, |charge| charge.max(before));
-        let (charge, runtime) = self.times.charges(self.pid(curr)?, since).first()?;
+        let known = context.charges_of.filter(|known| known.hold(curr, since));
+        let first = match known {
+            Some(known) => known.first,
+            None => {
+                let first = self.times.charges(self.pid(curr)?, since).first().copied();
+                let task = curr;
+                let found = ChargesOf { task, since, first };
+                self.cpus[cpu.idx()].charges_of = Some(found);
+                first
+            }
+        };
+        let (charge, runtime) = first?;
         let begun = self.sched.ses[self.sched.tasks[curr].se].exec_start;
-        Some((curr, *charge, begun.saturating_add(*runtime)))
+        Some((curr, charge, begun.saturating_add(runtime)))
     }
 }

@@ -14,6 +14,24 @@ pub(super) struct Move {
     pub(super) dest: u32,
 }
 
+/// What was looked up of a task's charges to come: looking it up at each record takes long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChargesOf {
+    pub(super) task: TaskId,
+    /// The record after which.
+    pub(super) since: usize,
+    /// The first one, by record, and its runtime.
+    pub(super) first: Option<(usize, u64)>,
+}
+
+impl ChargesOf {
+    /// Is `first` the first of `task` after the record `since`, too?
+    pub(super) fn hold(&self, task: TaskId, since: usize) -> bool {
+        let nothing_between = self.first.is_none_or(|(charge, _)| charge > since);
+        self.task == task && self.since <= since && nothing_between
+    }
+}
+
 /// What a CPU has recorded of a call that is not over yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CpuContext {
@@ -21,6 +39,8 @@ pub(super) struct CpuContext {
     pub(super) pending_clock: Option<u64>,
     /// The next charge of its running task, by task and record, and the clock that this tells.
     pub(super) next_charge: Option<(TaskId, usize, u64)>,
+    /// Charges to come of its running task.
+    pub(super) charges_of: Option<ChargesOf>,
     /// The record to come of a charge that ours has already made in another call.
     pub(super) charged_ahead: Option<(TaskId, usize)>,
     /// The task it is waking and queueing, between `sched_waking` and `sched_wakeup`.

@@ -17,6 +17,7 @@ use crate::baselines::Baselines;
 use crate::judge::{Class, Decision, Measure};
 use crate::record::{Record, What};
 use fairwind_sched::flags::{WF_FROM_IRQ, WF_SYNC};
+use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
@@ -40,6 +41,14 @@ impl Question {
         sched.tasks[self.task].recent_used_cpu = self.recent_used_cpu;
         let now = ts.max(sched.rqs[self.here].clock);
         sched.ask_wakeup_cpu(self.here, self.task, now, self.wake_flags)
+    }
+
+    /// Ours, and nothing is changed.
+    fn peek(self, sched: &mut Sched, ts: u64) -> CpuId {
+        let before = sched.before_placement(self.here, self.task);
+        let ours = self.ask(sched, ts);
+        sched.take_back(&before);
+        ours
     }
 }
 
@@ -97,9 +106,7 @@ impl Follower<'_> {
             others: Vec::new(),
         };
         if ahead.migrate.is_some() {
-            placement
-                .others
-                .push(question.ask(&mut self.sched.clone(), r.ts));
+            placement.others.push(question.peek(&mut self.sched, r.ts));
         }
         self.placements.insert(pid, placement);
         if ahead.migrate.is_none() {
@@ -127,7 +134,7 @@ impl Follower<'_> {
     fn ask_placement(&mut self, r: &Record, pid: i32, question: Question, kernel: CpuId) -> Answer {
         let Question { task, here, .. } = question;
         let prev = self.sched.tasks[task].cpu;
-        let before = self.sched.clone();
+        let before = self.sched.before_placement(here, task);
         let ours = question.ask(&mut self.sched, r.ts);
         let search = self.sched.search;
         let asks = |sched: &mut Sched| question.ask(sched, r.ts);
@@ -140,32 +147,37 @@ impl Follower<'_> {
         } else {
             Class::Ours
         };
+        let text = if ours == kernel {
+            String::new()
+        } else {
+            format!(
+                "{} from cpu{} (before: cpu{}), woken by {} on cpu{}: kernel cpu{}, ours cpu{} by {}, \
+                 target cpu{}; {}",
+                self.name(task),
+                prev.0,
+                question.recent_used_cpu.0,
+                self.name(self.sched.rqs[here].curr),
+                here.0,
+                kernel.0,
+                ours.0,
+                search.rule.name(),
+                search.target.map_or(0, |cpu| cpu.0),
+                describe_cpus(&self.sched),
+            )
+        };
+        let candidates = u64::from(self.sched.tasks[task].nr_cpus_allowed);
         if class != NOT_SYNC && class != NOT_WAKEES && !self.unsure.contains(&task) {
             self.learn_bounds(task, task, [kernel, ours], &before, |sched| {
                 question.ask(sched, r.ts)
             });
         }
-        let text = format!(
-            "{} from cpu{} (before: cpu{}), woken by {} on cpu{}: kernel cpu{}, ours cpu{} by {}, \
-             target cpu{}; {}",
-            self.name(task),
-            prev.0,
-            question.recent_used_cpu.0,
-            self.name(self.sched.rqs[here].curr),
-            here.0,
-            kernel.0,
-            ours.0,
-            search.rule.name(),
-            search.target.map_or(0, |cpu| cpu.0),
-            describe_cpus(&before),
-        );
         Answer {
             decision: Self::decision(r, Measure::Placement, "wakeup"),
             ours,
             class,
             text,
             baselines: Baselines {
-                candidates: u64::from(before.tasks[task].nr_cpus_allowed),
+                candidates,
                 fifo: Some(kernel == prev),
                 least_vruntime: None,
             },
@@ -179,14 +191,15 @@ impl Follower<'_> {
         pid: i32,
         question: Question,
         kernel: CpuId,
-        before: &Sched,
+        before: &BeforePlacement,
         ours: CpuId,
     ) -> Class {
         if self.unsure.contains(&question.task) {
             return EARLIER_STATE;
         }
         if self.never_on(pid, ours.0) {
-            let mut copy = before.clone();
+            let mut copy = self.sched.clone();
+            copy.take_back(before);
             let seen = self.cpus_of(pid);
             let held = copy.rqs[copy.tasks[question.task].cpu].clock;
             let possible = copy.set_cpus_allowed(question.task, &seen, held).is_ok();
@@ -217,13 +230,13 @@ impl Follower<'_> {
                 .as_ref()
                 .is_some_and(|answer| answer.ours == kernel);
             if placement.question.here.0 != r.cpu && !agrees {
-                let mut copy = self.sched.clone();
-                if placement.answer.is_some() && placement.ahead.remote {
-                    copy.follow_ttwu_pending(kernel, false);
+                let sched = &mut self.sched;
+                let own = placement.answer.is_some() && placement.ahead.remote;
+                let pending = own.then(|| sched.follow_ttwu_pending(kernel, false));
+                placement.others.push(placement.question.peek(sched, r.ts));
+                if let Some(pending) = pending {
+                    sched.follow_ttwu_pending(kernel, pending);
                 }
-                placement
-                    .others
-                    .push(placement.question.ask(&mut copy, r.ts));
             }
         }
         self.placements = placements;
@@ -291,19 +304,23 @@ impl Follower<'_> {
         r: &Record,
         question: Question,
         kernel: CpuId,
-        before: &Sched,
+        before: &BeforePlacement,
         ours: CpuId,
     ) -> bool {
-        let waker = before.rqs[question.here].curr;
-        if question.wake_flags & WF_FROM_IRQ != 0 || before.tasks[waker].exiting {
+        let waker = self.sched.rqs[question.here].curr;
+        if question.wake_flags & WF_FROM_IRQ != 0 || self.sched.tasks[waker].exiting {
             return false;
         }
         let other = Question {
             wake_flags: question.wake_flags ^ WF_SYNC,
             ..question
         };
-        let mut copy = before.clone();
-        let otherwise = other.ask(&mut copy, r.ts);
+        let after = self.sched.before_placement(question.here, question.task);
+        self.sched.take_back(before);
+        let otherwise = other.ask(&mut self.sched, r.ts);
+        if otherwise != kernel || ours == otherwise {
+            self.sched.take_back(&after);
+        }
         if ours == otherwise || (ours != kernel && otherwise != kernel) {
             return false;
         }
@@ -311,9 +328,6 @@ impl Follower<'_> {
         let key = self.programs(waker, question.task);
         let seen = self.syncs.entry(key).or_default();
         seen[usize::from(told.wake_flags & WF_SYNC != 0)] += 1;
-        if ours != kernel {
-            self.sched = copy;
-        }
         ours != kernel
     }
 

@@ -10,6 +10,7 @@
 //! Source.     kernel/sched/fair.c `record_wakee`, `wake_wide` @ 6.1, 6.12.
 
 use super::Follower;
+use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::{CpuId, Sched, TaskId};
 use std::collections::BTreeMap;
 
@@ -67,35 +68,37 @@ impl Follower<'_> {
         task: TaskId,
         here: CpuId,
         [kernel, ours]: [CpuId; 2],
-        before: &Sched,
+        before: &BeforePlacement,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) -> bool {
-        let waker = before.rqs[here].curr;
-        let since = |sched: &Sched| sched.tasks[waker].wakee_flip_decay_ts;
-        if since(before) != since(&self.sched) {
+        let waker = self.sched.rqs[here].curr;
+        if before.wakee_flip_decay_ts() != self.sched.tasks[waker].wakee_flip_decay_ts {
             *self.wakees.halved.entry(waker).or_default() += 1;
         }
         let wide = self.sched.wake_wide(here, waker, task);
         let counts = [waker, task].map(|task| self.sched.tasks[task].wakee_flips);
-        let mut copy = before.clone();
+        let after = self.sched.before_placement(here, task);
+        self.sched.take_back(before);
+        let sched = &mut self.sched;
         // Enough for `wake_wide` to say the contrary, whatever is added or halved before it is asked.
-        let factor = copy.domains.sd_llc_size[here.idx()].saturating_add(1);
+        let factor = sched.domains.sd_llc_size[here.idx()].saturating_add(1);
         let (many, few) = if wide {
             (0, 0)
         } else {
             (factor * factor * 4, factor)
         };
-        copy.tasks[waker].wakee_flips = many;
-        copy.tasks[task].wakee_flips = few;
-        let otherwise = ask(&mut copy);
-        let matters = ours != otherwise && copy.wake_wide(here, waker, task) != wide;
+        sched.tasks[waker].wakee_flips = many;
+        sched.tasks[task].wakee_flips = few;
+        let otherwise = ask(sched);
+        let matters = ours != otherwise && sched.wake_wide(here, waker, task) != wide;
+        if matters && otherwise == kernel {
+            sched.tasks[waker].wakee_flips = counts[0];
+            sched.tasks[task].wakee_flips = counts[1];
+        } else {
+            sched.take_back(&after);
+        }
         if !matters || (ours != kernel && otherwise != kernel) {
             return false;
-        }
-        if ours != kernel {
-            copy.tasks[waker].wakee_flips = counts[0];
-            copy.tasks[task].wakee_flips = counts[1];
-            self.sched = copy;
         }
         self.count_agreement([waker, task], here, wide == (ours == kernel));
         ours != kernel

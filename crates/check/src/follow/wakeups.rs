@@ -244,7 +244,7 @@ impl Follower<'_> {
         }
         let here = CpuId(r.cpu);
         let now = self.clock_at(here, r.ts);
-        let before = self.sched.clone();
+        let before = self.sched.before_placement(here, task);
         let ours = self.sched.ask_fork_cpu(here, task, now);
         self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
             sched.ask_fork_cpu(here, task, now)
@@ -255,14 +255,18 @@ impl Follower<'_> {
         } else {
             Class::Ours
         };
-        let text = format!(
-            "{} forked on cpu{}: kernel cpu{}, ours cpu{}; {}",
-            self.name(task),
-            r.cpu,
-            kernel.0,
-            ours.0,
-            describe_cpus(&self.sched),
-        );
+        let text = if ours == kernel {
+            String::new()
+        } else {
+            format!(
+                "{} forked on cpu{}: kernel cpu{}, ours cpu{}; {}",
+                self.name(task),
+                r.cpu,
+                kernel.0,
+                ours.0,
+                describe_cpus(&self.sched),
+            )
+        };
         let baselines = Baselines {
             candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
             fifo: Some(kernel == here),

@@ -90,6 +90,19 @@ impl Sched {
             .get_or_insert_with(|| Box::new(RtRoot::new(nr_cpus)))
     }
 
+    /// Where the last evenly spread choice of a CPU fell.
+    pub(crate) fn rt_choice(&self, this_cpu: CpuId) -> u32 {
+        let root = self.rqs[CpuId(0)].rt.root.as_ref();
+        root.map_or(0, |root| root.distribute_prev[this_cpu.idx()])
+    }
+
+    /// Takes later choices back.
+    pub(crate) fn set_rt_choice(&mut self, this_cpu: CpuId, chosen: u32) {
+        if let Some(root) = &mut self.rqs[CpuId(0)].rt.root {
+            root.distribute_prev[this_cpu.idx()] = chosen;
+        }
+    }
+
     /// Looks something up in the shared RT state with the rest of the scheduler at hand.
     pub(super) fn with_rt_root<T>(&mut self, look_up: impl FnOnce(&Sched, &mut RtRoot) -> T) -> T {
         self.rt_root();
