@@ -6,7 +6,7 @@
 //! Deviations. When a CPU leaves idle no charge tells its clock. It was read before the record, and before every
 //!          later charge by at least what was charged since: the earliest of these times stands for it, which can be
 //!          some µs late. Charges after that are exact relative to it. What groups are charged is not recorded: where one
-//!          runs, the record of a wakeup or move tells the clock of it, some µs early or late.
+//!          runs, the record of a wakeup or move tells the clock of it, some µs early or late (but see `placing_clock`).
 
 use super::Follower;
 use super::cpu::ChargesOf;
@@ -196,7 +196,7 @@ impl Follower<'_> {
     }
 
     /// The queue of a CPU that an entity is, or would be, on.
-    fn queue_on(&self, cpu: CpuId, se: SeId) -> CfsRqId {
+    pub(super) fn queue_on(&self, cpu: CpuId, se: SeId) -> CfsRqId {
         let group = self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].tg;
         self.sched.groups[group].cfs_rq[cpu.idx()]
     }

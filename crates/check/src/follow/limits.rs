@@ -412,6 +412,11 @@ impl Follower<'_> {
             self.judge.mended("queues with runtime that were throttled");
             self.sched.follow_grant(cfs_rq);
         }
+        let queue = &self.sched.cfs_rqs[cfs_rq];
+        let (cpu, se) = (queue.cpu, queue.se);
+        let clock = self.placing_clock(cpu, se, clock, |sched, clock| {
+            sched.follow_unthrottle(cfs_rq, clock);
+        });
         self.sched.follow_unthrottle(cfs_rq, clock);
         self.take_effects(r.cpu);
     }

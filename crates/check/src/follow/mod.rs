@@ -24,6 +24,7 @@ mod moves;
 mod passes;
 mod phases;
 mod placement;
+mod placing_clock;
 mod requeues;
 mod start;
 mod state;
@@ -91,6 +92,9 @@ pub(crate) struct Follower<'a> {
     unsure: BTreeSet<TaskId>,
     limits: Limits,
     phases: Phases,
+    /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
+    /// ours was ahead.
+    clock_told: BTreeMap<SeId, (usize, i64)>,
     /// How often in a row only another policy explains whether a task preempted.
     other_policy: BTreeMap<TaskId, u32>,
 }
@@ -125,6 +129,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         unsure: BTreeSet::new(),
         limits: Limits::new(records, tick_nsec),
         phases: Phases::find(facts, records),
+        clock_told: BTreeMap::new(),
         other_policy: BTreeMap::new(),
     };
     follower.start_running();

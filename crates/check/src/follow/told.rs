@@ -6,6 +6,7 @@
 
 use super::Follower;
 use super::classify::{EARLIER_STATE, NOT_UPDATES};
+use super::placing_clock::NOT_CLOCK;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::Record;
@@ -150,6 +151,11 @@ impl Follower<'_> {
         let ours = |field: ProbeField| held.ours[field as usize];
         let told = |field: ProbeField| held.told.values[field as usize];
         let first = held.first_of_entity || held.first_of_queue;
+        let clock_told = self.clock_told.get(&se).copied();
+        let clock_told = clock_told.filter(|&(placed, _)| placed < self.at);
+        if clock_told.is_some() {
+            self.clock_told.remove(&se);
+        }
         for aspect in ASPECTS {
             let shown = || aspect.fields.iter().filter(|&&field| told(field).is_some());
             if first || shown().next().is_none() {
@@ -164,14 +170,21 @@ impl Follower<'_> {
                 ProbePoint::PutPrevEntity => "put_prev",
             });
             let different = || shown().filter(|&&field| told(field) != ours(field));
-            let agree = different().next().is_none();
+            let told_clock = clock_told.filter(|_| aspect.kind.is_none());
+            let agree = different().next().is_none() && told_clock.is_none();
             let mut text = self.entity_name(se);
+            if let Some((_, by)) = told_clock {
+                text += &format!(" vruntime by our clock {by:+}");
+            }
             for &field in different() {
                 let (told, ours) = (told(field).unwrap_or(0), ours(field).unwrap_or(0));
                 let by = ours.wrapping_sub(told).cast_signed();
                 text += &format!(" {} {}, ours {by:+}", field.name(), told.cast_signed());
             }
-            let class = self.held_class(held);
+            let class = match told_clock {
+                Some(_) => NOT_CLOCK,
+                None => self.held_class(held),
+            };
             let decision = Self::decision(r, Measure::State, kind);
             self.judge
                 .judge(decision, agree, Baselines::NONE, || (class, text));

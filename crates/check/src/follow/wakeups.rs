@@ -162,6 +162,12 @@ impl Follower<'_> {
             migrated: wakeup.migrated,
         };
         self.told_of(ProbePoint::PlaceEntity, task);
+        let clock = match told {
+            Some(told) => told,
+            None => self.placing_clock(cpu, self.sched.tasks[task].se, clock, |sched, clock| {
+                sched.follow_wakeup(task, followed, clock);
+            }),
+        };
         self.sched.follow_wakeup(task, followed, clock);
         self.forget_told();
         if target == r.cpu {
@@ -301,6 +307,12 @@ impl Follower<'_> {
             }
         });
         self.told_of(ProbePoint::PlaceEntity, task);
+        let clock = match told {
+            Some(told) => told,
+            None => self.placing_clock(kernel, self.sched.tasks[task].se, clock, |sched, clock| {
+                sched.follow_new_task(task, kernel, clock);
+            }),
+        };
         self.sched.follow_new_task(task, kernel, clock);
         if target == r.cpu {
             self.sched.rqs[kernel].need_resched = r.need_resched;

@@ -1,0 +1,90 @@
+//! The clock with which an entity was placed beside a running group.
+//!
+//! Model.   What a group is charged is not recorded, so the clock of a wakeup beside one is known to some µs only. The
+//!          virtual time of the queue goes with the clock, and the placed entity's virtual runtime with that of the queue:
+//!          where it stood when it was next shown tells the clock. What was told so is a fact that the recording lacked,
+//!          and counts as a disagreement where it is shown.
+//! Source.  kernel/sched/fair.c `enqueue_entity`, `place_entity` @ 6.12.
+
+use super::Follower;
+use crate::judge::Class;
+use crate::record::What;
+use fairwind_sched::probe::{ProbeField, ProbePoint};
+use fairwind_sched::{CpuId, Sched, SeId};
+
+/// The class of what a clock was told by.
+pub(super) const NOT_CLOCK: Class = Class::NotRecorded("clocks of groups that run");
+
+impl Follower<'_> {
+    /// The clock with which `place` puts an entity on a CPU's queue, no later than `latest`.
+    pub(super) fn placing_clock(
+        &mut self,
+        cpu: CpuId,
+        se: SeId,
+        latest: u64,
+        place: impl Fn(&mut Sched, u64),
+    ) -> u64 {
+        let Some(se) = self.beside_group(cpu, se) else {
+            return latest;
+        };
+        let Some(shown) = self.next_shown(se) else {
+            return latest;
+        };
+        let ahead = |clock: u64| {
+            let mut copy = self.sched.clone();
+            place(&mut copy, clock);
+            copy.ses[se].vruntime.wrapping_sub(shown).cast_signed()
+        };
+        let (mut least, mut most) = (self.sched.rqs[cpu].clock, latest);
+        let by = ahead(latest);
+        if by <= 0 || ahead(least) > 0 {
+            return latest;
+        }
+        while least < most {
+            let middle = least + (most - least) / 2;
+            if ahead(middle) >= 0 {
+                most = middle;
+            } else {
+                least = middle + 1;
+            }
+        }
+        if ahead(least) != 0 {
+            return latest;
+        }
+        self.clock_told.insert(se, (self.at, by));
+        least
+    }
+
+    /// The entity, itself or a group's above, that joins a queue of a CPU where a group runs.
+    fn beside_group(&self, cpu: CpuId, mut se: SeId) -> Option<SeId> {
+        let mut cfs_rq = self.queue_on(cpu, se);
+        loop {
+            let running = self.sched.cfs_rqs[cfs_rq].curr;
+            if running.is_some() {
+                return (!self.sched.ses[running].is_task()).then_some(se);
+            }
+            se = self.sched.cfs_rqs[cfs_rq].se;
+            if se.is_none() {
+                return None;
+            }
+            cfs_rq = self.sched.ses[se].cfs_rq;
+        }
+    }
+
+    /// The virtual runtime that an entity, which is told to be placed now, is next shown with.
+    fn next_shown(&self, se: SeId) -> Option<u64> {
+        let told = &self.sched.probes.as_ref()?.told;
+        let placed = |told: &&fairwind_sched::probe::Told| {
+            told.point == ProbePoint::PlaceEntity && told.se == se
+        };
+        let id = told.iter().find(placed)?.id;
+        self.records[self.at + 1..]
+            .iter()
+            .find_map(|r| match &r.what {
+                What::Probe {
+                    address, values, ..
+                } if *address == id => values[ProbeField::Vruntime as usize],
+                _ => None,
+            })
+    }
+}
