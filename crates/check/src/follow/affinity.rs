@@ -59,12 +59,9 @@ impl Follower<'_> {
                 streak: 0,
             },
         };
-        let held = self.sched.rqs[prev].clock;
-        let under = |cpus: &CpuMask| {
-            let mut copy = self.sched.clone();
-            copy.take_back(before);
-            let possible = copy.set_cpus_allowed(asked, cpus, held).is_ok();
-            possible.then(|| ask(&mut copy))
+        let mut under = |cpus: &CpuMask| {
+            self.sched
+                .ask_otherwise(before, |sched| sched.ask_within(asked, cpus, &ask))
         };
         let held_before = bounds.holds();
         let (bound, free) = if held_before {

@@ -61,14 +61,6 @@ impl Follower<'_> {
             })
     }
 
-    /// Did the task run only on some of the CPUs, in all of the recording, and never on `cpu`?
-    pub(super) fn never_on(&self, pid: i32, cpu: u32) -> bool {
-        !self.records.iter().any(|r| match &r.what {
-            What::Switch { next, .. } => r.cpu == cpu && next.pid == pid,
-            _ => false,
-        })
-    }
-
     /// Fair tasks that could run on a CPU, the running one included.
     pub(super) fn candidates(&self, cpu: CpuId) -> Vec<TaskId> {
         let mut candidates = Vec::new();

@@ -45,7 +45,8 @@ impl Follower<'_> {
 
     fn move_class(&self, moved: &Move, kernel: &[Move], why: Class) -> Class {
         let pid = self.pid(moved.task);
-        let not_allowed = || pid.is_some_and(|pid| self.never_on(pid, moved.dest));
+        let not_allowed =
+            || pid.is_some_and(|pid| !self.whereabouts.runs_on(pid, CpuId(moved.dest)));
         if why == Class::Ours && !kernel.contains(moved) && not_allowed() {
             return NOT_ALLOWED;
         }

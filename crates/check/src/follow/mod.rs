@@ -36,6 +36,7 @@ mod times;
 mod told;
 mod wakees;
 mod wakeups;
+mod whereabouts;
 mod yields;
 
 use crate::facts::Facts;
@@ -56,6 +57,7 @@ use tasks::Names;
 use times::Times;
 use wakees::Wakees;
 use wakeups::PendingWakeup;
+use whereabouts::Whereabouts;
 
 /// A scheduler beside a recording.
 pub(crate) struct Follower<'a> {
@@ -88,6 +90,7 @@ pub(crate) struct Follower<'a> {
     /// Entities by the address that probes give them.
     addresses: BTreeMap<u64, SeId>,
     times: Times,
+    whereabouts: Whereabouts,
     /// Tasks from before the recording that have not run in it.
     unsure: BTreeSet<TaskId>,
     limits: Limits,
@@ -126,6 +129,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
         addresses: BTreeMap::new(),
         times: Times::new(records, facts.topology.nr_cpus()),
+        whereabouts: Whereabouts::new(records, facts.topology.nr_cpus()),
         unsure: BTreeSet::new(),
         limits: Limits::new(records, tick_nsec),
         phases: Phases::find(facts, records),

@@ -80,9 +80,8 @@ impl Follower<'_> {
 
     /// Where a stopper that has been woken moves a task.
     fn pushed_to(&self, busiest: CpuId) -> Option<CpuId> {
-        let own = self.records[self.at + 1..]
-            .iter()
-            .filter(|r| r.cpu == busiest.0);
+        let own = self.times.records_of(busiest.0, self.at + 1);
+        let own = own.iter().map(|&at| &self.records[at]);
         let mut stops = false;
         for r in own {
             match &r.what {
@@ -98,7 +97,8 @@ impl Follower<'_> {
     /// Does the kernel move something, or have it pushed, in the softirq that this CPU is about to run?
     pub(super) fn moves_ahead(&self, cpu: u32) -> bool {
         let mut waking = None;
-        for r in self.records[self.at + 1..].iter().filter(|r| r.cpu == cpu) {
+        for &at in self.times.records_of(cpu, self.at + 1) {
+            let r = &self.records[at];
             match &r.what {
                 What::Timer | What::Switch { .. } => return false,
                 What::Waking { comm, .. } if r.softirq && comm.starts_with("migration/") => {

@@ -19,7 +19,7 @@ use crate::record::{Record, What};
 use fairwind_sched::flags::{WF_FROM_IRQ, WF_SYNC};
 use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::task::TaskState;
-use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
+use fairwind_sched::{CpuId, Sched, TaskId};
 
 const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
 const NOT_WAKEES: Class = Class::NotRecorded("wakees from before the recording");
@@ -197,13 +197,12 @@ impl Follower<'_> {
         if self.unsure.contains(&question.task) {
             return EARLIER_STATE;
         }
-        if self.never_on(pid, ours.0) {
-            let mut copy = self.sched.clone();
-            copy.take_back(before);
-            let seen = self.cpus_of(pid);
-            let held = copy.rqs[copy.tasks[question.task].cpu].clock;
-            let possible = copy.set_cpus_allowed(question.task, &seen, held).is_ok();
-            if possible && question.ask(&mut copy, r.ts) == kernel {
+        if !self.whereabouts.runs_on(pid, ours) {
+            let seen = self.whereabouts.seen_on(pid);
+            let within = self.sched.ask_otherwise(before, |sched| {
+                sched.ask_within(question.task, seen, |sched| question.ask(sched, r.ts))
+            });
+            if within == Some(kernel) {
                 return NOT_ALLOWED;
             }
         }
@@ -329,24 +328,6 @@ impl Follower<'_> {
         let seen = self.syncs.entry(key).or_default();
         seen[usize::from(told.wake_flags & WF_SYNC != 0)] += 1;
         ours != kernel
-    }
-
-    /// The CPUs on which the recording shows a task.
-    fn cpus_of(&self, pid: i32) -> CpuMask {
-        let mut cpus = CpuMask::of(self.sched.nr_cpus(), []);
-        for r in self.records {
-            let cpu = match &r.what {
-                What::Switch { next, .. } if next.pid == pid => r.cpu,
-                What::Wakeup {
-                    pid: woken, target, ..
-                } if *woken == pid => *target,
-                _ => continue,
-            };
-            if (cpu as usize) < self.cpus.len() {
-                cpus.set(CpuId(cpu));
-            }
-        }
-        cpus
     }
 
     /// A sleeping task is found on another CPU than was known.

@@ -15,12 +15,15 @@ pub(super) struct Times {
     leaves_queue: BTreeMap<i32, Vec<usize>>,
     /// Switches of each CPU from its idle task.
     leaves: Vec<Vec<usize>>,
+    /// All records of each CPU.
+    own: Vec<Vec<usize>>,
 }
 
 impl Times {
     pub(super) fn new(records: &[Record], nr_cpus: usize) -> Times {
         let mut times = Times {
             leaves: vec![Vec::new(); nr_cpus],
+            own: vec![Vec::new(); nr_cpus],
             ..Times::default()
         };
         for (at, r) in records.iter().enumerate() {
@@ -28,6 +31,7 @@ impl Times {
             if cpu >= nr_cpus {
                 continue;
             }
+            times.own[cpu].push(at);
             match &r.what {
                 What::Runtime { pid, runtime, .. } => {
                     times.charges.entry(*pid).or_default().push((at, *runtime));
@@ -78,6 +82,12 @@ impl Times {
             return &[];
         };
         &charges[charges.partition_point(|&(index, _)| index <= at)..]
+    }
+
+    /// The records of a CPU, not before `at`.
+    pub(super) fn records_of(&self, cpu: u32, at: usize) -> &[usize] {
+        let own = &self.own[cpu as usize];
+        &own[own.partition_point(|&index| index < at)..]
     }
 
     /// The record, not before `at`, with which a CPU next leaves idle.

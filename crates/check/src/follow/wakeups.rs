@@ -256,7 +256,7 @@ impl Follower<'_> {
             sched.ask_fork_cpu(here, task, now)
         });
         self.inherit_bounds(parent, task);
-        let class = if self.never_on(pid, ours.0) {
+        let class = if !self.whereabouts.runs_on(pid, ours) {
             NOT_ALLOWED
         } else {
             Class::Ours

@@ -6,6 +6,7 @@
 //! Invariants. Once taken back, the scheduler is what it was, but for counters and for what every question makes anew: sums over
 //!             CPUs and masks.
 
+use crate::cpumask::CpuMask;
 use crate::pelt::SchedAvg;
 use crate::sched::Sched;
 use crate::task::TaskState;
@@ -113,6 +114,41 @@ impl Sched {
         }
     }
 
+    /// Asks in another way, from what was before; the scheduler stays what it is.
+    pub fn ask_otherwise<T>(
+        &mut self,
+        before: &BeforePlacement,
+        ask: impl FnOnce(&mut Sched) -> T,
+    ) -> T {
+        let [_, task] = before.tasks;
+        let after = self.before_placement(before.this_cpu, task.task);
+        self.take_back(before);
+        let answer = ask(self);
+        self.take_back(&after);
+        answer
+    }
+
+    /// Asks as if a task that is not queued could use these CPUs; `None` if none of them is up.
+    pub fn ask_within<T>(
+        &mut self,
+        task: TaskId,
+        cpus: &CpuMask,
+        ask: impl FnOnce(&mut Sched) -> T,
+    ) -> Option<T> {
+        if !self.active.intersects(cpus) {
+            return None;
+        }
+        let id = self.mask_id(cpus);
+        let weight = cpus.weight() as u32;
+        let t = &mut self.tasks[task];
+        let was = (t.cpus, t.nr_cpus_allowed);
+        (t.cpus, t.nr_cpus_allowed) = (id, weight);
+        let answer = ask(self);
+        let t = &mut self.tasks[task];
+        (t.cpus, t.nr_cpus_allowed) = was;
+        Some(answer)
+    }
+
     fn task_fields(&self, task: TaskId) -> TaskFields {
         let t = &self.tasks[task];
         TaskFields {
@@ -153,7 +189,7 @@ mod tests {
     use crate::flags::WF_SYNC;
     use crate::search_stats::SearchStats;
     use crate::task::{Policy, TaskStats};
-    use crate::{CpuMask, KernelProfile, Release, SchedAttr, Topology};
+    use crate::{KernelProfile, Release, SchedAttr, Topology};
     use alloc::format;
     use alloc::string::String;
 
