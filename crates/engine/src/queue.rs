@@ -16,9 +16,6 @@ pub struct EventQueue<E> {
     tree: WinnerTree,
     /// `[slots]`: what each slot holds.
     events: Vec<Option<E>>,
-    /// The slot last popped. It stays in the tree until somebody asks for the next event: most sources set
-    /// their slot again at once, and then the tree changes once, not twice.
-    popped: Option<usize>,
     sequence: u64,
     now: u64,
 }
@@ -35,7 +32,6 @@ impl<E: Copy> EventQueue<E> {
             heap: Heap::new(),
             tree: WinnerTree::new(slots),
             events: vec![None; slots],
-            popped: None,
             sequence: 0,
             now: 0,
         }
@@ -48,7 +44,7 @@ impl<E: Copy> EventQueue<E> {
 
     /// How many events wait.
     pub fn len(&self) -> usize {
-        self.heap.len() + self.tree.len() - usize::from(self.popped.is_some())
+        self.heap.len() + self.tree.len()
     }
 
     /// No events?
@@ -74,9 +70,6 @@ impl<E: Copy> EventQueue<E> {
     pub fn set(&mut self, slot: usize, time: u64, event: E) {
         let key = self.next_key(time);
         self.events[slot] = Some(event);
-        if self.popped == Some(slot) {
-            self.popped = None;
-        }
         self.tree.set(slot, key);
     }
 
@@ -95,24 +88,14 @@ impl<E: Copy> EventQueue<E> {
     /// Time of the next event.
     #[inline]
     pub fn peek_time(&mut self) -> Option<u64> {
-        let (in_heap, in_slot) = self.firsts();
-        let first = in_heap.min(in_slot);
+        let first = self.heap.first().min(self.tree.first());
         (first != NEVER).then(|| time(first))
-    }
-
-    /// Keys of the first event of the heap and of the slots.
-    #[inline(always)]
-    fn firsts(&mut self) -> (u128, u128) {
-        if let Some(slot) = self.popped.take() {
-            self.tree.clear(slot);
-        }
-        (self.heap.first(), self.tree.first())
     }
 
     /// Takes the next event with its time, if that is not later than `until`.
     #[inline]
     pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
-        let (in_heap, in_slot) = self.firsts();
+        let (in_heap, in_slot) = (self.heap.first(), self.tree.first());
         let from_slot = in_slot < in_heap;
         let first = if from_slot { in_slot } else { in_heap };
         let at = time(first);
@@ -122,7 +105,7 @@ impl<E: Copy> EventQueue<E> {
         self.now = at;
         let event = if from_slot {
             let slot = WinnerTree::slot(in_slot);
-            self.popped = Some(slot);
+            self.tree.clear(slot);
             self.events[slot]?
         } else {
             self.heap.pop()?.event

@@ -8,6 +8,7 @@
 
 use crate::entity::LoadWeight;
 use crate::pelt::SchedAvg;
+use crate::rq::Rq;
 use crate::timeline::Timeline;
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, Vruntime};
 
@@ -118,6 +119,17 @@ pub struct CfsRq {
 }
 
 impl CfsRq {
+    /// The PELT clock, which stands still while the queue is throttled; `rq` is its CPU's.
+    #[inline(always)]
+    pub(crate) fn clock_pelt(&self, rq: &Rq) -> u64 {
+        let clock = if self.throttle_count != 0 {
+            self.throttled_clock_pelt
+        } else {
+            rq.rq_clock_pelt()
+        };
+        clock.wrapping_sub(self.throttled_clock_pelt_time)
+    }
+
     /// An empty queue.
     pub fn new(tg: GroupId, cpu: CpuId, se: SeId) -> Self {
         CfsRq {

@@ -22,33 +22,32 @@ impl Sched {
     fn sched_info_dequeue(&mut self, cpu: CpuId, task: TaskId) {
         let t = &mut self.tasks[task];
         if t.last_queued != 0 {
-            let delta = self.rqs[cpu].clock - core::mem::take(&mut t.last_queued);
+            let rq = &mut self.rqs[cpu];
+            let delta = rq.clock - core::mem::take(&mut t.last_queued);
             t.stats.run_delay += delta;
-            self.rqs[cpu].stats.run_delay += delta;
+            rq.stats.run_delay += delta;
         }
     }
 
     /// A task gets its CPU.
     pub(crate) fn sched_info_arrive(&mut self, cpu: CpuId, task: TaskId) {
-        let clock = self.rqs[cpu].clock;
-        let t = &mut self.tasks[task];
+        let (rq, t) = (&mut self.rqs[cpu], &mut self.tasks[task]);
         if t.last_queued != 0 {
-            let delta = clock - core::mem::take(&mut t.last_queued);
-            t.last_arrival = clock;
+            let delta = rq.clock - core::mem::take(&mut t.last_queued);
+            t.last_arrival = rq.clock;
             t.stats.run_delay += delta;
             t.stats.pcount += 1;
-            let stats = &mut self.rqs[cpu].stats;
-            stats.run_delay += delta;
-            stats.pcount += 1;
+            rq.stats.run_delay += delta;
+            rq.stats.pcount += 1;
         }
     }
 
     /// A task loses its CPU; if it can still run it waits from now on.
     pub(crate) fn sched_info_depart(&mut self, cpu: CpuId, task: TaskId) {
-        let delta = self.rqs[cpu].clock - self.tasks[task].last_arrival;
-        self.rqs[cpu].stats.rq_cpu_time += delta;
-        if self.tasks[task].state == crate::task::TaskState::Running {
-            self.sched_info_enqueue(cpu, task);
+        let (rq, t) = (&mut self.rqs[cpu], &mut self.tasks[task]);
+        rq.stats.rq_cpu_time += rq.clock - t.last_arrival;
+        if t.state == crate::task::TaskState::Running && t.last_queued == 0 {
+            t.last_queued = rq.clock;
         }
     }
 
@@ -170,8 +169,9 @@ impl Sched {
             self.resched_curr(cpu);
         }
         // The switch that follows at once need not read the clock again.
-        if self.tasks[self.rqs[cpu].curr].is_queued() && self.rqs[cpu].need_resched {
-            self.rqs[cpu].clock_skip_requested = true;
+        let rq = &mut self.rqs[cpu];
+        if rq.need_resched && self.tasks[rq.curr].is_queued() {
+            rq.clock_skip_requested = true;
         }
     }
 

@@ -49,7 +49,7 @@ impl Sched {
     }
 
     /// Charges the running entity for the time since it was last charged; how much that was.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn charge_curr(&mut self, cpu: CpuId, curr: SeId) -> u64 {
         let now = self.rqs[cpu].clock_task;
         let entity = &mut self.ses[curr];
@@ -77,30 +77,30 @@ impl Sched {
 
     /// Counts an entity in.
     pub(crate) fn account_entity_enqueue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let weight = self.ses[se].load.weight;
-        self.cfs_rqs[cfs_rq].load.add(weight);
-        if self.ses[se].is_task() {
-            let cpu = self.cpu_of(cfs_rq);
-            self.cfs_tasks_push_front(cpu, self.ses[se].task);
-        }
-        let idle = self.se_is_idle(se);
+        let idle = u32::from(self.se_is_idle(se));
+        let entity = &self.ses[se];
         let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.load.add(entity.load.weight);
         cfs.nr_queued += 1;
-        cfs.idle_nr_queued += u32::from(idle);
+        cfs.idle_nr_queued += idle;
+        if entity.is_task() {
+            let (cpu, task) = (cfs.cpu, entity.task);
+            self.cfs_tasks_push_front(cpu, task);
+        }
     }
 
     /// Counts an entity out.
     pub(crate) fn account_entity_dequeue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let weight = self.ses[se].load.weight;
-        self.cfs_rqs[cfs_rq].load.sub(weight);
-        if self.ses[se].is_task() {
-            let cpu = self.cpu_of(cfs_rq);
-            self.cfs_tasks_remove(cpu, self.ses[se].task);
-        }
-        let idle = self.se_is_idle(se);
+        let idle = u32::from(self.se_is_idle(se));
+        let entity = &self.ses[se];
         let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.load.sub(entity.load.weight);
         cfs.nr_queued -= 1;
-        cfs.idle_nr_queued -= u32::from(idle);
+        cfs.idle_nr_queued -= idle;
+        if entity.is_task() {
+            let (cpu, task) = (cfs.cpu, entity.task);
+            self.cfs_tasks_remove(cpu, task);
+        }
     }
 
     /// Changes the load an entity stands for in its queue's averages, around a change of its weight.
@@ -130,13 +130,13 @@ impl Sched {
     /// The entity stops waiting: it runs, sleeps or migrates.
     #[inline]
     pub(crate) fn update_stats_wait_end(&mut self, cpu: CpuId, se: SeId) {
-        let entity = &self.ses[se];
+        let entity = &mut self.ses[se];
         if entity.stats.wait_start == 0 {
             return;
         }
         let delta = self.rqs[cpu].clock.wrapping_sub(entity.stats.wait_start);
         let migrating = entity.is_task() && self.tasks[entity.task].on_rq == OnRq::Migrating;
-        let stats = &mut self.ses[se].stats;
+        let stats = &mut entity.stats;
         if migrating {
             stats.wait_start = delta;
             return;
@@ -288,20 +288,23 @@ impl Sched {
     /// Switches from one picked task to another, changing only the levels in which they differ.
     pub(crate) fn switch_fair(&mut self, prev: TaskId, next: TaskId) {
         let (mut se, mut pse) = (self.tasks[next].se, self.tasks[prev].se);
-        while self.ses[se].cfs_rq != self.ses[pse].cfs_rq {
-            let (se_depth, pse_depth) = (self.ses[se].depth, self.ses[pse].depth);
+        let cfs_rq = loop {
+            let (of_next, of_prev) = (&self.ses[se], &self.ses[pse]);
+            let (cfs_rq, p_cfs_rq) = (of_next.cfs_rq, of_prev.cfs_rq);
+            if cfs_rq == p_cfs_rq {
+                break cfs_rq;
+            }
+            let (se_depth, pse_depth) = (of_next.depth, of_prev.depth);
+            let (parent, p_parent) = (of_next.parent, of_prev.parent);
             if se_depth <= pse_depth {
-                let cfs_rq = self.ses[pse].cfs_rq;
-                (self.fair.put_prev_entity)(self, cfs_rq, pse);
-                pse = self.ses[pse].parent;
+                (self.fair.put_prev_entity)(self, p_cfs_rq, pse);
+                pse = p_parent;
             }
             if se_depth >= pse_depth {
-                let cfs_rq = self.ses[se].cfs_rq;
                 (self.fair.set_next_entity)(self, cfs_rq, se);
-                se = self.ses[se].parent;
+                se = parent;
             }
-        }
-        let cfs_rq = self.ses[pse].cfs_rq;
+        };
         (self.fair.put_prev_entity)(self, cfs_rq, pse);
         (self.fair.set_next_entity)(self, cfs_rq, se);
     }
@@ -318,9 +321,9 @@ impl Sched {
         let mut height = 0;
         let mut se = self.tasks[task].se;
         while se.is_some() && height <= due_below {
-            let cfs_rq = self.ses[se].cfs_rq;
+            let (cfs_rq, parent) = (self.ses[se].cfs_rq, self.ses[se].parent);
             (self.fair.entity_tick)(self, cfs_rq, se, queued);
-            se = self.ses[se].parent;
+            se = parent;
             height += 1;
         }
         self.refresh_flat_weights(cpu);

@@ -8,7 +8,8 @@
 //! Source.     kernel/sched/fair.c from `enqueue_load_avg` to `remove_entity_load_avg`,
 //!             `update_cfs_rq_h_load`, `task_h_load` @ 6.1, 6.12.
 
-use crate::entity::scale_load_down;
+use crate::cfs_rq::CfsRq;
+use crate::entity::{SchedEntity, scale_load_down};
 use crate::features::Feature;
 use crate::pelt::{PELT_MIN_DIVIDER, UTIL_AVG_UNCHANGED};
 use crate::sched::Sched;
@@ -56,21 +57,95 @@ fn at_least_u32(sum: u64, avg: u64) -> u64 {
     u64::from((sum as u32).max(avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32))
 }
 
-impl Sched {
-    // ---- an entity on its queue --------------------------------------------------------------------------------
+/// What PELT counts as runnable for an entity: 1 for a task, the tasks below for a group.
+#[inline]
+fn se_runnable(entity: &SchedEntity) -> u64 {
+    if entity.sched_delayed {
+        0
+    } else if entity.is_task() {
+        u64::from(entity.on_rq)
+    } else {
+        entity.runnable_weight
+    }
+}
 
-    /// What PELT counts as runnable for an entity: 1 for a task, the tasks below for a group.
-    #[inline]
-    fn se_runnable(&self, se: SeId) -> u64 {
-        let entity = &self.ses[se];
-        if entity.sched_delayed {
-            0
-        } else if entity.is_task() {
-            u64::from(entity.on_rq)
-        } else {
-            entity.runnable_weight
+/// Brings the averages of an entity, which its queue runs or does not, to `now`.
+#[inline]
+fn update_load_avg_se(entity: &mut SchedEntity, now: u64, running: bool, util_est: bool) {
+    if !entity.avg.is_due(now) {
+        return;
+    }
+    let (on_rq, runnable) = (u64::from(entity.on_rq), se_runnable(entity));
+    if entity.avg.update_sum(now, on_rq, runnable, running) {
+        entity.avg.update_avg(entity.weight());
+        if util_est {
+            entity.avg.util_est &= !UTIL_AVG_UNCHANGED;
         }
     }
+}
+
+/// Brings the averages of a queue to `now`; true if they changed.
+#[inline]
+fn update_load_avg_cfs_rq(cfs: &mut CfsRq, now: u64) -> bool {
+    if !cfs.avg.is_due(now) {
+        return false;
+    }
+    let load = scale_load_down(cfs.load.weight);
+    let runnable = u64::from(cfs.h_nr_queued - cfs.h_nr_delayed);
+    let decayed = cfs.avg.update_sum(now, load, runnable, cfs.curr.is_some());
+    if decayed {
+        cfs.avg.update_avg(1);
+    }
+    decayed
+}
+
+/// Takes off a queue's averages what left while asleep.
+#[cold]
+fn take_removed(cfs: &mut CfsRq) {
+    let divider = u64::from(cfs.avg.divider());
+    let removed = core::mem::take(&mut cfs.removed);
+    let sa = &mut cfs.avg;
+    sub_positive(&mut sa.load_avg, removed.load_avg);
+    sub_positive(&mut sa.load_sum, removed.load_avg.wrapping_mul(divider));
+    sa.load_sum = at_least_u32(sa.load_sum, sa.load_avg);
+    sub_positive(&mut sa.util_avg, removed.util_avg);
+    sub_positive_u32(
+        &mut sa.util_sum,
+        removed.util_avg.wrapping_mul(divider) as u32,
+    );
+    sa.util_sum = sa
+        .util_sum
+        .max(sa.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+    sub_positive(&mut sa.runnable_avg, removed.runnable_avg);
+    sub_positive(
+        &mut sa.runnable_sum,
+        removed.runnable_avg.wrapping_mul(divider),
+    );
+    sa.runnable_sum = at_least_u32(sa.runnable_sum, sa.runnable_avg);
+    // The removed runnable part stands for the load that went, as a group's entity counts it.
+    let gone = (removed.runnable_avg.wrapping_mul(divider) as i64).wrapping_neg() >> 10;
+    add_tg_cfs_propagate(cfs, gone);
+}
+
+/// Notes a change that the queue's group is to pass up.
+#[inline]
+fn add_tg_cfs_propagate(cfs: &mut CfsRq, runnable_sum: i64) {
+    cfs.propagate = true;
+    cfs.prop_runnable_sum = cfs.prop_runnable_sum.wrapping_add(runnable_sum);
+}
+
+/// Brings a queue's averages to `now`, first taking off what left while asleep; true if they changed.
+#[inline]
+fn update_cfs_rq_load_avg(cfs: &mut CfsRq, now: u64) -> bool {
+    let some_left = cfs.removed.nr != 0;
+    if some_left {
+        take_removed(cfs);
+    }
+    some_left | update_load_avg_cfs_rq(cfs, now)
+}
+
+impl Sched {
+    // ---- an entity on its queue --------------------------------------------------------------------------------
 
     /// Brings a group entity's runnable weight up to date.
     #[inline]
@@ -89,36 +164,6 @@ impl Sched {
         let decayed = entity.avg.update_sum(now, 0, 0, false);
         if decayed {
             entity.avg.update_avg(weight);
-        }
-        decayed
-    }
-
-    fn update_load_avg_se(&mut self, now: u64, cfs_rq: CfsRqId, se: SeId) -> bool {
-        let runnable = self.se_runnable(se);
-        let running = self.cfs_rqs[cfs_rq].curr == se;
-        let util_est = self.profile.features.has(Feature::UTIL_EST);
-        let entity = &mut self.ses[se];
-        let weight = entity.weight();
-        let decayed = entity
-            .avg
-            .update_sum(now, u64::from(entity.on_rq), runnable, running);
-        if decayed {
-            entity.avg.update_avg(weight);
-            if util_est {
-                entity.avg.util_est &= !UTIL_AVG_UNCHANGED;
-            }
-        }
-        decayed
-    }
-
-    fn update_load_avg_cfs_rq(&mut self, now: u64, cfs_rq: CfsRqId) -> bool {
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        let load = scale_load_down(cfs.load.weight);
-        let runnable = u64::from(cfs.h_nr_queued - cfs.h_nr_delayed);
-        let running = cfs.curr.is_some();
-        let decayed = cfs.avg.update_sum(now, load, runnable, running);
-        if decayed {
-            cfs.avg.update_avg(1);
         }
         decayed
     }
@@ -171,35 +216,40 @@ impl Sched {
         cfs.avg.util_sum = cfs.avg.util_sum.wrapping_add(avg.util_sum);
         cfs.avg.runnable_avg = cfs.avg.runnable_avg.wrapping_add(avg.runnable_avg);
         cfs.avg.runnable_sum = cfs.avg.runnable_sum.wrapping_add(avg.runnable_sum);
-        self.add_tg_cfs_propagate(cfs_rq, avg.load_sum as i64);
+        add_tg_cfs_propagate(cfs, avg.load_sum as i64);
     }
 
     /// Takes an entity's averages out of its queue's.
     pub(crate) fn detach_entity_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
         self.dequeue_load_avg(cfs_rq, se);
         let avg = self.ses[se].avg;
-        let cfs = &mut self.cfs_rqs[cfs_rq].avg;
-        sub_positive(&mut cfs.util_avg, avg.util_avg);
-        sub_positive_u32(&mut cfs.util_sum, avg.util_sum);
-        cfs.util_sum = cfs
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let sa = &mut cfs.avg;
+        sub_positive(&mut sa.util_avg, avg.util_avg);
+        sub_positive_u32(&mut sa.util_sum, avg.util_sum);
+        sa.util_sum = sa
             .util_sum
-            .max(cfs.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
-        sub_positive(&mut cfs.runnable_avg, avg.runnable_avg);
-        sub_positive(&mut cfs.runnable_sum, avg.runnable_sum);
-        cfs.runnable_sum = at_least_u32(cfs.runnable_sum, cfs.runnable_avg);
-        self.add_tg_cfs_propagate(cfs_rq, (avg.load_sum as i64).wrapping_neg());
+            .max(sa.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+        sub_positive(&mut sa.runnable_avg, avg.runnable_avg);
+        sub_positive(&mut sa.runnable_sum, avg.runnable_sum);
+        sa.runnable_sum = at_least_u32(sa.runnable_sum, sa.runnable_avg);
+        add_tg_cfs_propagate(cfs, (avg.load_sum as i64).wrapping_neg());
     }
 
     /// Brings an entity and its queue up to date; see the flags.
-    #[inline]
     pub(crate) fn update_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
-        let now = self.cfs_rq_clock_pelt(cfs_rq);
-        let attached = self.ses[se].avg.last_update_time != 0;
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let entity = &mut self.ses[se];
+        let now = cfs.clock_pelt(&self.rqs[cfs.cpu]);
+        let attached = entity.avg.last_update_time != 0;
         if attached && flags & SKIP_AGE_LOAD == 0 {
-            self.update_load_avg_se(now, cfs_rq, se);
+            let util_est = self.profile.features.has(Feature::UTIL_EST);
+            update_load_avg_se(entity, now, cfs.curr == se, util_est);
         }
-        let mut decayed = self.update_cfs_rq_load_avg(now, cfs_rq);
-        decayed |= self.propagate_entity_load_avg(se);
+        let mut decayed = update_cfs_rq_load_avg(cfs, now);
+        if entity.my_q.is_some() {
+            decayed |= self.propagate_entity_load_avg(se);
+        }
         if !attached && flags & DO_ATTACH != 0 {
             self.attach_entity_load_avg(cfs_rq, se);
             self.update_tg_load_avg(cfs_rq);
@@ -209,39 +259,6 @@ impl Sched {
         } else if decayed && flags & UPDATE_TG != 0 {
             self.update_tg_load_avg(cfs_rq);
         }
-    }
-
-    /// Brings a queue's averages to `now`, first taking off what left while asleep; true if they changed.
-    pub(crate) fn update_cfs_rq_load_avg(&mut self, now: u64, cfs_rq: CfsRqId) -> bool {
-        let mut decayed = false;
-        if self.cfs_rqs[cfs_rq].removed.nr != 0 {
-            let cfs = &mut self.cfs_rqs[cfs_rq];
-            let divider = u64::from(cfs.avg.divider());
-            let removed = core::mem::take(&mut cfs.removed);
-            let sa = &mut cfs.avg;
-            sub_positive(&mut sa.load_avg, removed.load_avg);
-            sub_positive(&mut sa.load_sum, removed.load_avg.wrapping_mul(divider));
-            sa.load_sum = at_least_u32(sa.load_sum, sa.load_avg);
-            sub_positive(&mut sa.util_avg, removed.util_avg);
-            sub_positive_u32(
-                &mut sa.util_sum,
-                removed.util_avg.wrapping_mul(divider) as u32,
-            );
-            sa.util_sum = sa
-                .util_sum
-                .max(sa.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
-            sub_positive(&mut sa.runnable_avg, removed.runnable_avg);
-            sub_positive(
-                &mut sa.runnable_sum,
-                removed.runnable_avg.wrapping_mul(divider),
-            );
-            sa.runnable_sum = at_least_u32(sa.runnable_sum, sa.runnable_avg);
-            // The removed runnable part stands for the load that went, as a group's entity counts it.
-            let gone = (removed.runnable_avg.wrapping_mul(divider) as i64).wrapping_neg() >> 10;
-            self.add_tg_cfs_propagate(cfs_rq, gone);
-            decayed = true;
-        }
-        decayed | self.update_load_avg_cfs_rq(now, cfs_rq)
     }
 
     /// Decays a sleeping entity as far as its queue has been decayed.
@@ -299,13 +316,6 @@ impl Sched {
 
     // ---- groups ------------------------------------------------------------------------------------------------
 
-    #[inline]
-    fn add_tg_cfs_propagate(&mut self, cfs_rq: CfsRqId, runnable_sum: i64) {
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        cfs.propagate = true;
-        cfs.prop_runnable_sum = cfs.prop_runnable_sum.wrapping_add(runnable_sum);
-    }
-
     /// Tells the group what this CPU contributes, if it changed by more than 1/64.
     pub(crate) fn update_tg_load_avg(&mut self, cfs_rq: CfsRqId) {
         let tg = self.cfs_rqs[cfs_rq].tg;
@@ -329,14 +339,13 @@ impl Sched {
 
     /// Passes a change of a group's queue on to the group's entity and the queue that it is on.
     fn propagate_entity_load_avg(&mut self, se: SeId) -> bool {
-        let gcfs_rq = self.ses[se].my_q;
-        if gcfs_rq.is_none() || !self.cfs_rqs[gcfs_rq].propagate {
+        let (gcfs_rq, cfs_rq) = (self.ses[se].my_q, self.ses[se].cfs_rq);
+        let below = &mut self.cfs_rqs[gcfs_rq];
+        if !core::mem::take(&mut below.propagate) {
             return false;
         }
-        self.cfs_rqs[gcfs_rq].propagate = false;
-        let cfs_rq = self.ses[se].cfs_rq;
-        let sum = self.cfs_rqs[gcfs_rq].prop_runnable_sum;
-        self.add_tg_cfs_propagate(cfs_rq, sum);
+        let sum = below.prop_runnable_sum;
+        add_tg_cfs_propagate(&mut self.cfs_rqs[cfs_rq], sum);
         self.update_tg_cfs_util(cfs_rq, se, gcfs_rq);
         self.update_tg_cfs_runnable(cfs_rq, se, gcfs_rq);
         self.update_tg_cfs_load(cfs_rq, se, gcfs_rq);
@@ -446,7 +455,7 @@ impl Sched {
     }
 
     /// Gives a group's entity the weight it should have.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update_cfs_group(&mut self, se: SeId) {
         let gcfs_rq = self.ses[se].my_q;
         if gcfs_rq.is_some() {
@@ -484,8 +493,9 @@ impl Sched {
         while cfs_rq.is_some() {
             // The visited queue may leave the list.
             let next = self.cfs_rqs[cfs_rq].leaf_next;
-            let now = self.cfs_rq_clock_pelt(cfs_rq);
-            if self.update_cfs_rq_load_avg(now, cfs_rq) {
+            let cfs = &mut self.cfs_rqs[cfs_rq];
+            let now = cfs.clock_pelt(&self.rqs[cpu]);
+            if update_cfs_rq_load_avg(cfs, now) {
                 self.update_tg_load_avg(cfs_rq);
                 if self.cfs_rqs[cfs_rq].nr_queued == 0 {
                     self.update_idle_cfs_rq_clock_pelt(cfs_rq);

@@ -120,6 +120,13 @@ impl SchedAvg {
         PELT_MIN_DIVIDER + self.period_contrib
     }
 
+    /// Would [`update_sum`](Self::update_sum) do anything at `now`?
+    #[inline(always)]
+    pub(crate) fn is_due(&self, now: u64) -> bool {
+        // A clock that went back looks like a long time.
+        now.wrapping_sub(self.last_update_time) >= 1024
+    }
+
     /// Brings the sums to `now`; true when a period ended, so that the averages must follow.
     #[inline]
     pub fn update_sum(

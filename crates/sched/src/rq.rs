@@ -42,6 +42,14 @@ pub struct ActiveBalance {
     pub push_cpu: u32,
 }
 
+impl Rq {
+    /// The PELT clock.
+    #[inline(always)]
+    pub(crate) fn rq_clock_pelt(&self) -> u64 {
+        self.clock_pelt.wrapping_sub(self.lost_idle_time)
+    }
+}
+
 /// A CPU's run queue.
 #[derive(Clone, Debug)]
 pub struct Rq {

@@ -13,6 +13,7 @@ use crate::domain::Domains;
 use crate::effects::Effect;
 use crate::entity::{LoadWeight, SchedEntity};
 use crate::fair_class::FairClass;
+use crate::features::Feature;
 use crate::group::{CfsBandwidth, RUNTIME_INF, TaskGroup};
 use crate::nohz::Nohz;
 use crate::pelt::{SchedAvg, UTIL_SUM_FULL};
@@ -362,8 +363,8 @@ impl Sched {
         if let Some(probes) = &self.probes {
             now = probes.limited(cpu, now);
         }
-        let idle = self.is_idle(cpu);
         let rq = &mut self.rqs[cpu];
+        let idle = rq.curr == rq.idle;
         if rq.clock_skip_active {
             return;
         }
@@ -372,20 +373,14 @@ impl Sched {
             return;
         }
         rq.clock = now;
+        let mut nontask = 0;
         if rq.nontask_time != 0 {
-            let nontask = core::mem::take(&mut rq.nontask_time).min(delta as u64);
+            nontask = core::mem::take(&mut rq.nontask_time).min(delta as u64);
             delta -= nontask as i64;
-            rq.clock_task += delta as u64;
-            if self
-                .profile
-                .features
-                .has(crate::features::Feature::NONTASK_CAPACITY)
-                && nontask != 0
-            {
-                Self::update_irq_load_avg(rq, nontask);
-            }
-        } else {
-            rq.clock_task += delta as u64;
+        }
+        rq.clock_task += delta as u64;
+        if nontask != 0 && self.profile.features.has(Feature::NONTASK_CAPACITY) {
+            Self::update_irq_load_avg(rq, nontask);
         }
         if idle {
             Self::sync_idle_clock_pelt(rq);
@@ -428,21 +423,14 @@ impl Sched {
     /// The PELT clock of a CPU.
     #[inline]
     pub(crate) fn rq_clock_pelt(&self, cpu: CpuId) -> u64 {
-        let rq = &self.rqs[cpu];
-        rq.clock_pelt.wrapping_sub(rq.lost_idle_time)
+        self.rqs[cpu].rq_clock_pelt()
     }
 
     /// The PELT clock of a fair queue: it stands still while throttled.
     #[inline]
     pub(crate) fn cfs_rq_clock_pelt(&self, cfs_rq: CfsRqId) -> u64 {
         let cfs = &self.cfs_rqs[cfs_rq];
-        if cfs.throttle_count != 0 {
-            return cfs
-                .throttled_clock_pelt
-                .wrapping_sub(cfs.throttled_clock_pelt_time);
-        }
-        self.rq_clock_pelt(cfs.cpu)
-            .wrapping_sub(cfs.throttled_clock_pelt_time)
+        cfs.clock_pelt(&self.rqs[cfs.cpu])
     }
 
     #[inline]
@@ -511,22 +499,21 @@ impl Sched {
     // ---- the list of fair tasks, least recently run last ---------------------------------------------------
 
     pub(crate) fn cfs_tasks_push_front(&mut self, cpu: CpuId, task: TaskId) {
-        let first = self.rqs[cpu].cfs_tasks_first;
-        self.tasks[task].cfs_tasks_prev = TaskId::NONE;
-        self.tasks[task].cfs_tasks_next = first;
+        let rq = &mut self.rqs[cpu];
+        let first = core::mem::replace(&mut rq.cfs_tasks_first, task);
         if first.is_some() {
             self.tasks[first].cfs_tasks_prev = task;
         } else {
-            self.rqs[cpu].cfs_tasks_last = task;
+            rq.cfs_tasks_last = task;
         }
-        self.rqs[cpu].cfs_tasks_first = task;
+        let t = &mut self.tasks[task];
+        t.cfs_tasks_prev = TaskId::NONE;
+        t.cfs_tasks_next = first;
     }
 
     pub(crate) fn cfs_tasks_remove(&mut self, cpu: CpuId, task: TaskId) {
-        let (prev, next) = (
-            self.tasks[task].cfs_tasks_prev,
-            self.tasks[task].cfs_tasks_next,
-        );
+        let t = &self.tasks[task];
+        let (prev, next) = (t.cfs_tasks_prev, t.cfs_tasks_next);
         if prev.is_some() {
             self.tasks[prev].cfs_tasks_next = next;
         } else {

@@ -42,18 +42,20 @@ impl Sched {
     pub fn schedule(&mut self, cpu: CpuId, now: Nanos, preempt: bool) -> Switch {
         self.set_time(now);
         self.cpu_sums.mark(cpu);
-        let prev = self.rqs[cpu].curr;
-        self.rqs[cpu].stats.sched_count += 1;
-        let skip = core::mem::take(&mut self.rqs[cpu].clock_skip_requested);
+        let rq = &mut self.rqs[cpu];
+        let (prev, is_idle, nothing_queued) = (rq.curr, rq.curr == rq.idle, rq.nr_running == 0);
+        rq.stats.sched_count += 1;
+        let skip = core::mem::take(&mut rq.clock_skip_requested);
         if !skip {
             self.update_rq_clock(cpu);
         }
-        // 6.1 keeps the clock still until the switch is complete.
-        self.rqs[cpu].clock_skip_active = skip && self.fair.clock_skip_lasts;
+        if skip && self.fair.clock_skip_lasts {
+            // 6.1 keeps the clock still until the switch is complete.
+            self.rqs[cpu].clock_skip_active = true;
+        }
         let prev_state = self.tasks[prev].state;
-        let is_idle = prev == self.rqs[cpu].idle;
         let mut voluntary = false;
-        let next = if is_idle && self.fair.idle_shortcut && self.rqs[cpu].nr_running == 0 {
+        let next = if is_idle && self.fair.idle_shortcut && nothing_queued {
             prev
         } else {
             if !preempt && prev_state != TaskState::Running {
@@ -67,11 +69,12 @@ impl Sched {
             }
             self.pick_next_task(cpu, prev)
         };
-        self.rqs[cpu].need_resched = false;
-        self.rqs[cpu].clock_skip_active = false;
+        let rq = &mut self.rqs[cpu];
+        rq.need_resched = false;
+        rq.clock_skip_active = false;
         if self.fair.clock_skip_lasts {
             // Requests made while picking (by pulled tasks) end with the switch; 6.12 keeps them for the next one.
-            self.rqs[cpu].clock_skip_requested = false;
+            rq.clock_skip_requested = false;
         }
         if prev != next {
             self.finish_switch(cpu, prev, next, prev_state, voluntary);
@@ -94,17 +97,15 @@ impl Sched {
         prev_state: TaskState,
         voluntary: bool,
     ) {
-        self.rqs[cpu].stats.nr_switches += 1;
-        let stats = &mut self.tasks[prev].stats;
-        if voluntary {
-            stats.nvcsw += 1;
-        } else {
-            stats.nivcsw += 1;
-        }
-        self.rqs[cpu].curr = next;
-        self.tasks[prev].on_cpu = false;
+        let rq = &mut self.rqs[cpu];
+        rq.stats.nr_switches += 1;
+        rq.curr = next;
+        let idle = rq.idle;
         self.tasks[next].on_cpu = true;
-        let idle = self.rqs[cpu].idle;
+        let t = &mut self.tasks[prev];
+        t.on_cpu = false;
+        t.stats.nvcsw += u64::from(voluntary);
+        t.stats.nivcsw += u64::from(!voluntary);
         if prev != idle {
             self.sched_info_depart(cpu, prev);
         }
@@ -201,7 +202,8 @@ impl Sched {
             Class::Rt => self.task_tick_rt(cpu, curr, false),
             Class::Stop | Class::Idle => {}
         }
-        self.rqs[cpu].idle_balance = self.idle_cpu(cpu);
+        let idle = self.idle_cpu(cpu);
+        self.rqs[cpu].idle_balance = idle;
         self.sched_balance_trigger(cpu);
     }
 

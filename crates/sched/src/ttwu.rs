@@ -73,14 +73,15 @@ impl Sched {
             return None;
         }
         self.effects.push(Effect::Waking { task });
+        let t = &mut self.tasks[task];
         if self.rqs[this_cpu].curr == task {
             // It is about to sleep and has not: nothing to queue.
             self.ttwu_do_wakeup(task);
-        } else if self.tasks[task].on_rq == OnRq::Queued {
+        } else if t.on_rq == OnRq::Queued {
             self.ttwu_runnable(task, wake_flags);
         } else {
-            self.tasks[task].state = TaskState::Waking;
-            let prev_cpu = self.tasks[task].wake_cpu;
+            t.state = TaskState::Waking;
+            let prev_cpu = t.wake_cpu;
             let cpu = self.select_task_rq(this_cpu, task, prev_cpu, wake_flags);
             return Some(WakingTask {
                 task,
@@ -138,18 +139,18 @@ impl Sched {
     }
 
     fn ttwu_stat(&mut self, this_cpu: CpuId, task: TaskId, wake_flags: u32) {
-        let local = self.tasks[task].cpu == this_cpu;
+        let t = &mut self.tasks[task];
+        let (cpu, local) = (t.cpu, t.cpu == this_cpu);
         let rq = &mut self.rqs[this_cpu].stats;
         rq.ttwu_count += 1;
         rq.ttwu_local += u64::from(local);
-        let stats = &mut self.tasks[task].stats;
+        let stats = &mut t.stats;
         stats.nr_wakeups += 1;
         stats.nr_wakeups_local += u64::from(local);
         stats.nr_wakeups_remote += u64::from(!local);
         stats.nr_wakeups_migrate += u64::from(wake_flags & WF_MIGRATED != 0);
         stats.nr_wakeups_sync += u64::from(wake_flags & WF_SYNC != 0);
         if !local {
-            let cpu = self.tasks[task].cpu;
             let near = self
                 .domains
                 .for_each_domain(this_cpu)
@@ -189,15 +190,13 @@ impl Sched {
         if self.tasks[task].class == Class::Rt {
             self.task_woken_rt(cpu, task);
         }
-        let keeps_wake_avg_idle = self.fair.keeps_wake_avg_idle;
-        let jiffies = self.jiffies;
         let rq = &mut self.rqs[cpu];
         if rq.idle_stamp != 0 {
             let delta = rq.clock.wrapping_sub(rq.idle_stamp);
             update_avg(&mut rq.avg_idle, delta);
             rq.avg_idle = rq.avg_idle.min(2 * rq.max_idle_balance_cost);
-            if keeps_wake_avg_idle {
-                rq.wake_stamp = jiffies;
+            if self.fair.keeps_wake_avg_idle {
+                rq.wake_stamp = self.jiffies;
                 rq.wake_avg_idle = rq.avg_idle / 2;
             }
             rq.idle_stamp = 0;
@@ -253,7 +252,8 @@ impl Sched {
         }
         queue.clear();
         // Keep the allocation: this is a hot path.
-        self.rqs[cpu].ttwu_queue = queue;
-        self.rqs[cpu].ttwu_pending = false;
+        let rq = &mut self.rqs[cpu];
+        rq.ttwu_queue = queue;
+        rq.ttwu_pending = false;
     }
 }

@@ -71,6 +71,8 @@ pub(crate) struct Cpu {
     pub(crate) since: Nanos,
     /// Who that is.
     pub(crate) running: TaskId,
+    /// Of the time since then, how much it spent in the kernel.
+    pub(crate) system_ns: Nanos,
     pub(crate) idle_ns: Nanos,
     pub(crate) busy_ns: Nanos,
     /// Time in each idle state.
@@ -100,6 +102,7 @@ impl Cpu {
             stop_work: VecDeque::new(),
             since: 0,
             running,
+            system_ns: 0,
             idle_ns: 0,
             busy_ns: 0,
             idle_state_ns: vec![0; nr_idle_states],

@@ -3,10 +3,11 @@
 use crate::cpu::Segment;
 use crate::event::{Event, segment_slot};
 use crate::simulation::Simulation;
+use crate::speed::length_at;
 use crate::spinlock::NO_LOCK;
 use crate::task_run::Activity;
 use crate::virt::NO_VCPU;
-use fairwind_sched::{CpuId, TaskId};
+use fairwind_sched::{CpuId, Nanos, TaskId};
 use fairwind_workload::RUNTIME_CHUNK_NS;
 
 /// A chunk of work between two looks at the clock, in 1/1024 ns.
@@ -16,35 +17,36 @@ impl Simulation {
     /// Charges the running task for what it has executed since its stretch was planned.
     pub(crate) fn charge(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.idx()];
+        debug_assert_eq!(c.running, self.sched.rqs[cpu].curr);
         let segment = std::mem::replace(&mut c.segment, Segment::None);
-        let mut elapsed = self.now - c.segment_start;
+        let elapsed = self.now - c.segment_start;
         c.generation = c.generation.wrapping_add(1);
         match segment {
             Segment::None => {}
-            Segment::Guest => self.vcpu_left(self.sched.rqs[cpu].curr),
-            Segment::Poll | Segment::LockWait | Segment::Spin => {
-                let curr = self.sched.rqs[cpu].curr;
-                self.group_usage[self.sched.tasks[curr].group.idx()].system_ns += elapsed;
-                if segment == Segment::Spin {
-                    self.spun(cpu, curr, elapsed);
-                }
+            Segment::Kernel { speed } => {
+                c.system_ns += elapsed;
+                let run = &mut self.tasks[c.running.idx()];
+                run.kernel_left = run.kernel_left.saturating_sub((elapsed * speed) >> 10);
+            }
+            Segment::User { speed } => {
+                let run = &mut self.tasks[c.running.idx()];
+                let stalled = run.stall_left.min(elapsed);
+                run.stall_left -= stalled;
+                run.stall_ns += stalled;
+                run.work_left = run.work_left.saturating_sub((elapsed - stalled) * speed);
             }
             Segment::Settle { left, speed } => {
                 c.debt += left.saturating_sub((elapsed * speed) >> 10);
             }
-            Segment::Kernel { speed } => {
-                let curr = self.sched.rqs[cpu].curr;
-                let run = &mut self.tasks[curr.idx()];
-                run.kernel_left = run.kernel_left.saturating_sub((elapsed * speed) >> 10);
-                self.group_usage[self.sched.tasks[curr].group.idx()].system_ns += elapsed;
+            Segment::Guest => {
+                let curr = c.running;
+                self.vcpu_left(curr);
             }
-            Segment::User { speed } => {
-                let run = &mut self.tasks[self.sched.rqs[cpu].curr.idx()];
-                let stalled = run.stall_left.min(elapsed);
-                run.stall_left -= stalled;
-                run.stall_ns += stalled;
-                elapsed -= stalled;
-                run.work_left = run.work_left.saturating_sub(elapsed * speed);
+            Segment::Poll | Segment::LockWait => c.system_ns += elapsed,
+            Segment::Spin => {
+                c.system_ns += elapsed;
+                let curr = c.running;
+                self.spun(cpu, curr, elapsed);
             }
         }
     }
@@ -52,10 +54,11 @@ impl Simulation {
     /// Goes on with whatever the CPU has to do next.
     pub(crate) fn resume(&mut self, cpu: CpuId) {
         loop {
-            let curr = self.sched.rqs[cpu].curr;
+            let rq = &self.sched.rqs[cpu];
+            let (curr, stop, need_resched) = (rq.curr, rq.stop, rq.need_resched);
             if self.sched.is_idle(cpu) {
                 let settled = self.cpus[cpu.idx()].debt == 0;
-                if self.sched.rqs[cpu].need_resched && settled {
+                if need_resched && settled {
                     self.switch(cpu);
                     if !self.sched.is_idle(cpu) {
                         continue;
@@ -67,44 +70,38 @@ impl Simulation {
             let debt = std::mem::take(&mut self.cpus[cpu.idx()].debt);
             let run = &mut self.tasks[curr.idx()];
             run.kernel_left += debt;
-            let need_resched = self.sched.rqs[cpu].need_resched && run.preempt_count == 0;
+            let need_resched = need_resched && run.preempt_count == 0;
             if !need_resched {
                 // The next call begins when the task is back in user space and may stay there.
                 run.kernel_left += std::mem::take(&mut run.call_left);
             }
             let preempted = need_resched && self.kernel_preemptible && !run.goes_to_sleep;
             if run.kernel_left > 0 && !preempted {
-                self.plan_kernel(cpu, curr);
+                let left = run.kernel_left;
+                self.plan_kernel(cpu, left);
                 return;
             }
             let vcpu = run.vcpu;
             if run.goes_to_sleep {
                 self.switch(cpu);
-                continue;
-            }
-            if need_resched {
+            } else if need_resched {
                 self.poll_gives_way(cpu, vcpu);
                 self.switch(cpu);
-                continue;
-            }
-            if curr == self.sched.rqs[cpu].stop {
+            } else if curr == stop {
                 self.stopper_step(cpu);
-                continue;
-            }
-            if vcpu != NO_VCPU {
+            } else if vcpu != NO_VCPU {
                 if self.vcpu_step(cpu, vcpu) {
                     return;
                 }
-                continue;
-            }
-            if run.spins_on != NO_LOCK {
+            } else if run.spins_on != NO_LOCK {
                 self.spin(cpu, curr);
                 return;
+            } else {
+                if self.plan_user(cpu, curr) {
+                    return;
+                }
+                self.program_step(cpu, curr);
             }
-            if self.plan_user(cpu, curr) {
-                return;
-            }
-            self.program_step(cpu, curr);
         }
     }
 
@@ -115,43 +112,48 @@ impl Simulation {
             return false;
         }
         let speed = self.speed(cpu).user;
-        let now = self.now;
         let run = &mut self.tasks[curr.idx()];
         if let Activity::Until(until) = run.activity {
             // The clock is looked at after each chunk: finish the one begun, then as many as the time left takes.
             let begun = run.work_left % CHUNK;
-            let left = until.saturating_sub(now).saturating_mul(speed);
+            let left = until.saturating_sub(self.now).saturating_mul(speed);
             run.work_left = begun + left.saturating_sub(begun).div_ceil(CHUNK) * CHUNK;
             if run.work_left == 0 {
                 run.activity = Activity::Work;
+                if run.stall_left == 0 {
+                    return false;
+                }
             }
-        }
-        if run.work_left == 0 && run.stall_left == 0 {
-            return false;
         }
         let length = run.stall_left + run.work_left.div_ceil(speed);
         self.plan(cpu, Segment::User { speed }, length);
         true
     }
 
-    /// Plans the running task's kernel work.
-    pub(crate) fn plan_kernel(&mut self, cpu: CpuId, curr: TaskId) {
+    /// Plans kernel work.
+    pub(crate) fn plan_kernel(&mut self, cpu: CpuId, left: Nanos) {
         let speed = self.kernel_speed(cpu);
-        let length = self.kernel_ns(cpu, self.tasks[curr.idx()].kernel_left);
-        self.plan(cpu, Segment::Kernel { speed }, length);
+        self.plan(cpu, Segment::Kernel { speed }, length_at(left, speed));
     }
 
     /// Plans a stretch that something else will end.
     pub(crate) fn plan_open(&mut self, cpu: CpuId, segment: Segment) {
+        self.begin(cpu, segment);
+    }
+
+    /// Begins a stretch; its generation.
+    #[inline]
+    fn begin(&mut self, cpu: CpuId, segment: Segment) -> u32 {
         let c = &mut self.cpus[cpu.idx()];
         c.segment = segment;
         c.segment_start = self.now;
         c.generation = c.generation.wrapping_add(1);
+        c.generation
     }
 
-    pub(crate) fn plan(&mut self, cpu: CpuId, segment: Segment, length: u64) {
-        self.plan_open(cpu, segment);
-        let generation = self.cpus[cpu.idx()].generation;
+    /// Plans a stretch of so long.
+    pub(crate) fn plan(&mut self, cpu: CpuId, segment: Segment, length: Nanos) {
+        let generation = self.begin(cpu, segment);
         self.queue.set(
             segment_slot(cpu),
             self.now.saturating_add(length),

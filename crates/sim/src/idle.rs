@@ -12,23 +12,25 @@ use fairwind_sched::{CpuId, Nanos};
 impl Simulation {
     /// The CPU has nothing to run. A CPU that is idle already looks again whether it may stop its tick.
     pub(crate) fn enter_idle(&mut self, cpu: CpuId) {
-        let left = std::mem::take(&mut self.cpus[cpu.idx()].debt);
+        let c = &mut self.cpus[cpu.idx()];
+        let left = std::mem::take(&mut c.debt);
+        let idles_already = c.idle_since.is_some();
         if left == 0 {
             self.request(Request::Halt(cpu));
         } else {
             self.settle_down(cpu, left);
         }
-        if self.cpus[cpu.idx()].idle_since.is_some() {
+        if idles_already {
             return;
         }
         self.account(cpu);
+        let idle = &self.machine.costs.idle;
         let c = &mut self.cpus[cpu.idx()];
         c.idle_since = Some(self.now);
-        let predicted = c.predicted_idle();
-        let state = self.machine.costs.idle.idle_state_for(predicted);
+        let state = idle.idle_state_for(c.predicted_idle());
         c.idle_state = state;
+        let latency = idle.states()[state].exit_latency_ns;
         self.core_changed(cpu, false);
-        let latency = self.machine.costs.idle.states()[state].exit_latency_ns;
         let rq = &mut self.sched.rqs[cpu];
         rq.polling = state == 0;
         rq.idle_exit_latency = Some(latency);

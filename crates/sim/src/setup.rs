@@ -166,7 +166,8 @@ impl Simulation {
             core_cpus[place.core as usize].push(CpuId(cpu as u32));
         }
         let nr_idle_states = machine.costs.idle.states().len();
-        let smt_slows = machine.costs.smt_speed_per_1024.iter().any(|&s| s != 1024);
+        let widest = core_cpus.iter().map(Vec::len).max().unwrap_or(0);
+        let smt_slows = (1..=widest).any(|busy| machine.costs.smt_speed_per_1024(busy) != 1024);
         let frequency_speeds = (0..=nr_cores as u32)
             .map(|active| machine.costs.frequency.speed_per_1024(active))
             .collect();

@@ -174,6 +174,7 @@ impl Simulation {
     }
 
     /// Handles the next event of this machine; false: there is none up to `until`.
+    #[inline]
     pub(crate) fn own_event(&mut self, until: Nanos) -> bool {
         let Some((time, event)) = self.queue.pop_until(until) else {
             return false;
@@ -184,6 +185,7 @@ impl Simulation {
     }
 
     /// Looks after an event for what ends the run.
+    #[inline]
     fn look(&mut self) {
         if let Some(tracer) = &mut self.tracer {
             self.trace_error = tracer.take_error();
@@ -228,6 +230,7 @@ impl Simulation {
     }
 
     /// Handles an event, or keeps it if it is for a vCPU that does not run.
+    #[inline]
     pub(crate) fn handle(&mut self, event: Event) {
         self.totals.events += 1;
         if self.platform.is_some() && self.defer(event) {
@@ -237,6 +240,7 @@ impl Simulation {
     }
 
     /// Handles an event.
+    #[inline]
     pub(crate) fn take(&mut self, event: Event) {
         match event {
             Event::Segment { cpu, generation } => {

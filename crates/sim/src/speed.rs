@@ -25,14 +25,23 @@ impl Speed {
     };
 }
 
+/// How long kernel work takes at a speed.
+#[inline]
+pub(crate) fn length_at(work: Nanos, speed: u64) -> Nanos {
+    if speed == Speed::REFERENCE.kernel {
+        return work;
+    }
+    (work << 10).div_ceil(speed)
+}
+
 impl Simulation {
     /// The CPU's speed at present.
     pub(crate) fn speed(&self, cpu: CpuId) -> Speed {
         if let Some(platform) = &self.platform {
             return platform.cpus[cpu.idx()].speed;
         }
-        let place = &self.machine.topology.cpus[cpu.idx()];
         let kernel = self.kernel_speed(cpu);
+        let place = &self.machine.topology.cpus[cpu.idx()];
         let active = self.package_busy[place.package as usize].max(1);
         let user = (u64::from(place.capacity) * kernel) >> 10;
         let user = (user * self.frequency_speeds[active as usize]) >> 10;
@@ -59,36 +68,29 @@ impl Simulation {
     /// How long the CPU takes, at its present speed, for kernel work.
     #[inline]
     pub(crate) fn kernel_ns(&self, cpu: CpuId, work: Nanos) -> Nanos {
-        let speed = self.kernel_speed(cpu);
-        if speed == Speed::REFERENCE.kernel {
-            return work;
-        }
-        (work << 10).div_ceil(speed)
+        length_at(work, self.kernel_speed(cpu))
     }
 
     /// A CPU became busy or idle: its core's other threads run at another speed from now on.
     pub(crate) fn core_changed(&mut self, cpu: CpuId, busy: bool) {
-        let place = self.machine.topology.cpus[cpu.idx()];
-        let before = self.core_busy[place.core as usize];
+        let place = &self.machine.topology.cpus[cpu.idx()];
+        let (core, package) = (place.core as usize, place.package as usize);
+        let core_busy = &mut self.core_busy[core];
+        let before = *core_busy;
         let after = if busy { before + 1 } else { before - 1 };
-        self.core_busy[place.core as usize] = after;
+        *core_busy = after;
         if before == 0 {
-            self.package_busy[place.package as usize] += 1;
+            self.package_busy[package] += 1;
         } else if after == 0 {
-            self.package_busy[place.package as usize] -= 1;
+            self.package_busy[package] -= 1;
         }
-        self.power.change(
-            self.now,
-            &self.machine,
-            place.package as usize,
-            place.core as usize,
-            after,
-        );
+        self.power
+            .change(self.now, &self.machine, package, core, after);
         if !self.smt_slows {
             return;
         }
-        for idx in 0..self.core_cpus[place.core as usize].len() {
-            let sibling = self.core_cpus[place.core as usize][idx];
+        for idx in 0..self.core_cpus[core].len() {
+            let sibling = self.core_cpus[core][idx];
             if sibling == cpu {
                 continue;
             }
@@ -102,12 +104,12 @@ impl Simulation {
                     self.charge(sibling);
                     if !self.plan_user(sibling, curr) {
                         // It was done at this very moment: its event must still come.
-                        self.plan_kernel(sibling, curr);
+                        self.plan_kernel(sibling, self.tasks[curr.idx()].kernel_left);
                     }
                 }
                 Segment::Kernel { .. } => {
                     self.charge(sibling);
-                    self.plan_kernel(sibling, curr);
+                    self.plan_kernel(sibling, self.tasks[curr.idx()].kernel_left);
                 }
                 _ => {}
             }

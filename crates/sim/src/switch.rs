@@ -23,9 +23,9 @@ impl Simulation {
             if switch.prev_state != TaskState::Running && !paid {
                 debt += self.sleep_ns(switch.prev);
             }
-            let next = &self.tasks[switch.next.idx()];
-            if next.program != u32::MAX && next.mm != self.cpus[cpu.idx()].active_mm {
-                self.cpus[cpu.idx()].active_mm = next.mm;
+            let (next, c) = (&self.tasks[switch.next.idx()], &mut self.cpus[cpu.idx()]);
+            if next.program != u32::MAX && next.mm != c.active_mm {
+                c.active_mm = next.mm;
                 debt += kernel.mm_switch_ns;
             }
             self.totals.switches += 1;
@@ -67,13 +67,17 @@ impl Simulation {
         if c.idle_since.is_some() {
             c.idle_ns += elapsed;
             c.idle_state_ns[c.idle_state] += elapsed;
-        } else if let Some(cpu) = stolen.filter(|cpu| !cpu.runs) {
-            cpu.stolen_ns += elapsed;
         } else {
-            c.busy_ns += elapsed;
             let ran = c.running;
+            let usage = &mut self.group_usage[self.sched.tasks[ran].group.idx()];
+            usage.system_ns += std::mem::take(&mut c.system_ns);
+            if let Some(cpu) = stolen.filter(|cpu| !cpu.runs) {
+                cpu.stolen_ns += elapsed;
+                return;
+            }
+            c.busy_ns += elapsed;
+            usage.cpu_ns += elapsed;
             self.tasks[ran.idx()].cpu_ns += elapsed;
-            self.group_usage[self.sched.tasks[ran].group.idx()].cpu_ns += elapsed;
         }
     }
 
@@ -85,30 +89,27 @@ impl Simulation {
         }
         let run = &mut self.tasks[prev.idx()];
         run.last_cpu = cpu;
-        if run.vcpu != NO_VCPU {
-            let (vcpu, runnable) = (run.vcpu, switch.prev_state == TaskState::Running);
-            self.vcpu_scheduled_out(vcpu, runnable);
-        }
-        let run = &mut self.tasks[prev.idx()];
         if run.working_set > 0 {
             run.footprint_then = self.warmth.mark(&self.machine, cpu);
         }
-        if switch.prev_state == TaskState::Running {
+        let (vcpu, runnable) = (run.vcpu, switch.prev_state == TaskState::Running);
+        if vcpu != NO_VCPU {
+            self.vcpu_scheduled_out(vcpu, runnable);
+        }
+        if runnable {
             self.begin_wait(prev);
         }
     }
 
     /// `delay`: kernel time the CPU spends before the task's own first instruction, which ends its wakeup latency.
     fn arrive(&mut self, cpu: CpuId, next: TaskId, delay: u64) {
-        self.cpus[cpu.idx()].running = next;
-        if next == self.sched.rqs[cpu].idle {
+        let c = &mut self.cpus[cpu.idx()];
+        c.running = next;
+        if self.sched.is_idle(cpu) {
             return;
         }
+        let tick_queued = std::mem::replace(&mut c.tick_queued, true);
         self.end_wait(next);
-        let vcpu = self.tasks[next.idx()].vcpu;
-        if vcpu != NO_VCPU {
-            self.vcpu_scheduled_in(cpu, vcpu);
-        }
         let run = &mut self.tasks[next.idx()];
         if let Some(woken_at) = run.woken_at.take() {
             run.latencies.record(self.now + delay - woken_at);
@@ -119,11 +120,13 @@ impl Simulation {
         }
         if run.working_set > 0 {
             let (last, then, bytes) = (run.last_cpu, run.footprint_then, run.working_set);
-            let stall = self.warmth.arrive(&self.machine, cpu, last, then, bytes);
-            self.tasks[next.idx()].stall_left += stall;
+            run.stall_left += self.warmth.arrive(&self.machine, cpu, last, then, bytes);
         }
-        if !self.cpus[cpu.idx()].tick_queued {
-            self.cpus[cpu.idx()].tick_queued = true;
+        let vcpu = run.vcpu;
+        if vcpu != NO_VCPU {
+            self.vcpu_scheduled_in(cpu, vcpu);
+        }
+        if !tick_queued {
             let tick = self.sched.tick_nsec();
             let next = (self.now / tick + 1) * tick;
             self.queue.set(tick_slot(cpu), next, Event::Tick { cpu });
@@ -132,9 +135,6 @@ impl Simulation {
 
     /// How long the task's own queue has been held back by limits, up to now.
     fn throttled_so_far(&self, task: TaskId) -> u64 {
-        if !self.sched.has_had_limits() {
-            return 0;
-        }
         let cfs_rq = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
         let cfs = &self.sched.cfs_rqs[cfs_rq];
         let open = if cfs.throttled_clock_self != 0 {
@@ -146,13 +146,19 @@ impl Simulation {
     }
 
     /// A task begins to wait for a CPU.
+    #[inline]
     pub(crate) fn begin_wait(&mut self, task: TaskId) {
-        self.tasks[task.idx()].waiting_throttled_then = self.throttled_so_far(task);
+        if self.sched.has_had_limits() {
+            self.tasks[task.idx()].waiting_throttled_then = self.throttled_so_far(task);
+        }
     }
 
+    #[inline]
     fn end_wait(&mut self, task: TaskId) {
-        let total = self.throttled_so_far(task);
-        let run = &mut self.tasks[task.idx()];
-        run.throttled_ns += total.saturating_sub(run.waiting_throttled_then);
+        if self.sched.has_had_limits() {
+            let total = self.throttled_so_far(task);
+            let run = &mut self.tasks[task.idx()];
+            run.throttled_ns += total.saturating_sub(run.waiting_throttled_then);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Virtual time, lag, eligibility, and the timeline that is ordered by deadline.
 
+use crate::cfs_rq::CfsRq;
+use crate::entity::SchedEntity;
 use crate::sched::Sched;
 use crate::timeline::Entry;
 use crate::units::{CfsRqId, SeId};
@@ -10,15 +12,14 @@ pub(super) fn div_s64(dividend: i64, divisor: i64) -> i64 {
     dividend / i64::from(divisor as i32)
 }
 
+/// `v − v0`.
+#[inline(always)]
+fn entity_key(cfs: &CfsRq, entity: &SchedEntity) -> i64 {
+    entity.vruntime.wrapping_sub(cfs.zero_vruntime) as i64
+}
+
 impl Sched {
     // ---- virtual time and lag ----------------------------------------------------------------------------------------
-
-    #[inline(always)]
-    fn entity_key(&self, cfs_rq: CfsRqId, se: SeId) -> i64 {
-        self.ses[se]
-            .vruntime
-            .wrapping_sub(self.cfs_rqs[cfs_rq].zero_vruntime) as i64
-    }
 
     /// `curr` if it counts in the queue.
     #[inline(always)]
@@ -29,13 +30,15 @@ impl Sched {
 
     /// The queue's sums with the running entity counted in: (Σ w·(v − v0), Σ w).
     #[inline]
-    pub(super) fn vruntime_sums(&self, cfs_rq: CfsRqId) -> (i64, i64) {
-        let cfs = &self.cfs_rqs[cfs_rq];
+    pub(super) fn vruntime_sums(&self, cfs: &CfsRq) -> (i64, i64) {
         let (mut runtime, mut weight) = (cfs.avg_vruntime, cfs.avg_load as i64);
-        if let Some(curr) = self.queued_curr(cfs_rq) {
-            let w = self.ses[curr].weight() as i64;
-            runtime = runtime.wrapping_add(self.entity_key(cfs_rq, curr).wrapping_mul(w));
-            weight += w;
+        if cfs.curr.is_some() {
+            let curr = &self.ses[cfs.curr];
+            if curr.on_rq {
+                let w = curr.weight() as i64;
+                runtime = runtime.wrapping_add(entity_key(cfs, curr).wrapping_mul(w));
+                weight += w;
+            }
         }
         (runtime, weight)
     }
@@ -44,16 +47,16 @@ impl Sched {
     pub(crate) fn avg_vruntime(&mut self, cfs_rq: CfsRqId) -> u64 {
         let cfs = &self.cfs_rqs[cfs_rq];
         let delta = if cfs.avg_load != 0 {
-            let (mut runtime, weight) = self.vruntime_sums(cfs_rq);
+            let (mut runtime, weight) = self.vruntime_sums(cfs);
             // Round down, also below zero, so that the average is to the left and everybody at it is eligible.
             if runtime < 0 {
                 runtime -= weight - 1;
             }
             div_s64(runtime, weight)
         } else if let Some(curr) = self.queued_curr(cfs_rq) {
-            self.entity_key(cfs_rq, curr)
+            entity_key(cfs, &self.ses[curr])
         } else {
-            0
+            return cfs.zero_vruntime;
         };
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.avg_vruntime = cfs
@@ -61,26 +64,6 @@ impl Sched {
             .wrapping_sub((cfs.avg_load as i64).wrapping_mul(delta));
         cfs.zero_vruntime = cfs.zero_vruntime.wrapping_add(delta as u64);
         cfs.zero_vruntime
-    }
-
-    fn avg_vruntime_add(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let weight = self.ses[se].weight();
-        let key = self.entity_key(cfs_rq, se);
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        cfs.avg_vruntime = cfs
-            .avg_vruntime
-            .wrapping_add(key.wrapping_mul(weight as i64));
-        cfs.avg_load += weight;
-    }
-
-    fn avg_vruntime_sub(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let weight = self.ses[se].weight();
-        let key = self.entity_key(cfs_rq, se);
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        cfs.avg_vruntime = cfs
-            .avg_vruntime
-            .wrapping_sub(key.wrapping_mul(weight as i64));
-        cfs.avg_load -= weight;
     }
 
     /// The most lag an entity may keep, either sign: max(2 slices, a tick) of its virtual time.
@@ -92,8 +75,8 @@ impl Sched {
 
     /// `V − v`, limited.
     pub(super) fn entity_lag(&mut self, avruntime: u64, se: SeId) -> i64 {
-        let vlag = avruntime.wrapping_sub(self.ses[se].vruntime) as i64;
         let limit = self.lag_limit(se);
+        let vlag = avruntime.wrapping_sub(self.ses[se].vruntime) as i64;
         vlag.clamp(-limit, limit)
     }
 
@@ -104,8 +87,9 @@ impl Sched {
 
     /// Is an entity owed CPU time? `v ≤ V`, without the division: Σ w·(v_i − v0) ≥ (v − v0) · Σ w.
     pub fn entity_eligible(&self, cfs_rq: CfsRqId, se: SeId) -> bool {
-        let (avg, load) = self.vruntime_sums(cfs_rq);
-        avg >= self.entity_key(cfs_rq, se).wrapping_mul(load)
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let (avg, load) = self.vruntime_sums(cfs);
+        avg >= entity_key(cfs, &self.ses[se]).wrapping_mul(load)
     }
 
     /// Does `a`'s deadline come first?
@@ -128,31 +112,38 @@ impl Sched {
     // ---- the timeline ------------------------------------------------------------------------------------------------
 
     pub(super) fn timeline_add(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        self.avg_vruntime_add(cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
         let entity = &self.ses[se];
+        let weight = entity.weight();
+        let weighted = entity_key(cfs, entity).wrapping_mul(weight as i64);
+        cfs.avg_vruntime = cfs.avg_vruntime.wrapping_add(weighted);
+        cfs.avg_load += weight;
         let entry = Entry {
             key: entity.deadline,
             vruntime: entity.vruntime,
             slice: entity.slice,
             se,
         };
-        self.cfs_rqs[cfs_rq].timeline.insert(entry);
+        cfs.timeline.insert(entry);
     }
 
     pub(super) fn timeline_remove(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        self.cfs_rqs[cfs_rq].timeline.remove(se);
-        self.avg_vruntime_sub(cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let entity = &self.ses[se];
+        let weight = entity.weight();
+        let weighted = entity_key(cfs, entity).wrapping_mul(weight as i64);
+        cfs.avg_vruntime = cfs.avg_vruntime.wrapping_sub(weighted);
+        cfs.avg_load -= weight;
+        cfs.timeline.remove(se);
     }
 
     /// The shortest slice anybody in the queue asks for; `u64::MAX` if it is empty.
     pub(super) fn cfs_rq_min_slice(&self, cfs_rq: CfsRqId) -> u64 {
-        let curr = self
-            .queued_curr(cfs_rq)
-            .map_or(u64::MAX, |curr| self.ses[curr].slice);
-        self.cfs_rqs[cfs_rq]
-            .timeline
-            .min_slice()
-            .map_or(curr, |min| min.min(curr))
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let curr = cfs.curr.get().map(|curr| &self.ses[curr]);
+        let curr = curr.filter(|curr| curr.on_rq);
+        let waiting = cfs.timeline.min_slice().unwrap_or(u64::MAX);
+        waiting.min(curr.map_or(u64::MAX, |curr| curr.slice))
     }
 
     // ---- slice protection --------------------------------------------------------------------------------------------

@@ -11,12 +11,11 @@ impl Sched {
     /// The eligible entity with the earliest deadline; ties go to the one queued first, and to `curr` last.
     pub(crate) fn pick_eevdf(&self, cfs_rq: CfsRqId) -> Option<SeId> {
         let cfs = &self.cfs_rqs[cfs_rq];
-        let first = cfs.timeline.first().map(|e| e.se);
         let curr = self.queued_curr(cfs_rq);
         if cfs.nr_queued == 1 {
-            return curr.or(first);
+            return curr.or_else(|| cfs.timeline.first().map(|e| e.se));
         }
-        let (avg, load) = self.vruntime_sums(cfs_rq);
+        let (avg, load) = self.vruntime_sums(cfs);
         let eligible = |vruntime: u64| {
             avg >= (vruntime.wrapping_sub(cfs.zero_vruntime) as i64).wrapping_mul(load)
         };
@@ -74,9 +73,10 @@ impl Sched {
                 let Some(se) = self.pick_next_entity_eevdf(cpu, cfs_rq) else {
                     continue 'again;
                 };
-                cfs_rq = self.ses[se].my_q;
+                let entity = &self.ses[se];
+                cfs_rq = entity.my_q;
                 if cfs_rq.is_none() {
-                    return Some(self.ses[se].task);
+                    return Some(entity.task);
                 }
             }
         }
@@ -114,17 +114,21 @@ impl Sched {
     pub(super) fn set_next_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId) {
         self.probe(ProbePoint::SetNextEntity, cfs_rq, se);
         self.clear_buddies_eevdf(cfs_rq, se);
-        let cpu = self.cpu_of(cfs_rq);
-        if self.ses[se].on_rq {
-            self.update_stats_wait_end(cpu, se);
+        let on_rq = self.ses[se].on_rq;
+        if on_rq {
+            self.update_stats_wait_end(self.cpu_of(cfs_rq), se);
             self.timeline_remove(cfs_rq, se);
             self.update_load_avg(cfs_rq, se, UPDATE_TG);
-            self.ses[se].vlag = self.ses[se].deadline as i64;
         }
-        self.ses[se].exec_start = self.rqs[cpu].clock_task;
-        debug_assert!(self.cfs_rqs[cfs_rq].curr.is_none());
-        self.cfs_rqs[cfs_rq].curr = se;
-        self.ses[se].prev_sum_exec_runtime = self.ses[se].sum_exec_runtime;
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        debug_assert!(cfs.curr.is_none());
+        cfs.curr = se;
+        let entity = &mut self.ses[se];
+        if on_rq {
+            entity.vlag = entity.deadline as i64;
+        }
+        entity.exec_start = self.rqs[cfs.cpu].clock_task;
+        entity.prev_sum_exec_runtime = entity.sum_exec_runtime;
     }
 
     pub(super) fn put_prev_entity_eevdf(&mut self, cfs_rq: CfsRqId, prev: SeId) {
@@ -132,6 +136,7 @@ impl Sched {
         if self.ses[prev].on_rq {
             self.update_curr_eevdf(cfs_rq);
         }
+        // A throttling takes the entity off.
         self.check_cfs_rq_runtime(cfs_rq);
         if self.ses[prev].on_rq {
             let cpu = self.cpu_of(cfs_rq);

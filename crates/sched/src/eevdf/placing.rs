@@ -21,24 +21,23 @@ impl Sched {
     fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
         self.probe(ProbePoint::PlaceEntity, cfs_rq, se);
         let vruntime = self.avg_vruntime(cfs_rq);
-        let base_slice = self.profile.base_slice_ns(self.ses[se].depth);
         let features = self.profile.features;
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let counts_lag = features.has(Feature::PLACE_LAG) && cfs.nr_queued != 0;
+        let mut load = cfs.avg_load;
+        if counts_lag && let Some(curr) = self.queued_curr(cfs_rq) {
+            load += self.ses[curr].weight();
+        }
         let entity = &mut self.ses[se];
         if !entity.custom_slice {
-            entity.slice = base_slice;
+            entity.slice = self.profile.base_slice_ns(entity.depth);
         }
         let mut vslice = entity.load.calc_delta_fair(entity.slice);
         let mut lag = 0;
-        if features.has(Feature::PLACE_LAG) && self.cfs_rqs[cfs_rq].nr_queued != 0 {
-            let mut load = self.cfs_rqs[cfs_rq].avg_load;
-            if let Some(curr) = self.queued_curr(cfs_rq) {
-                load += self.ses[curr].weight();
-            }
-            let entity = &self.ses[se];
+        if counts_lag {
             lag = entity.vlag.wrapping_mul((load + entity.weight()) as i64);
             lag = div_s64(lag, load.max(1) as i64);
         }
-        let entity = &mut self.ses[se];
         entity.vruntime = vruntime.wrapping_sub(lag as u64);
         if features.has(Feature::PLACE_REL_DEADLINE) && entity.rel_deadline {
             entity.deadline = entity.deadline.wrapping_add(entity.vruntime);
@@ -64,15 +63,16 @@ impl Sched {
             self.place_entity_eevdf(cfs_rq, se, flags);
         }
         self.account_entity_enqueue(cfs_rq, se);
-        if flags & ENQUEUE_MIGRATED != 0 {
-            self.ses[se].exec_start = 0;
-        }
         let cpu = self.cpu_of(cfs_rq);
         if !curr {
             self.update_stats_wait_start(cpu, se);
             self.timeline_add(cfs_rq, se);
         }
-        self.ses[se].on_rq = true;
+        let entity = &mut self.ses[se];
+        if flags & ENQUEUE_MIGRATED != 0 {
+            entity.exec_start = 0;
+        }
+        entity.on_rq = true;
         if self.cfs_rqs[cfs_rq].nr_queued == 1 {
             self.check_enqueue_throttle(cfs_rq);
             if !self.throttled_hierarchy(cfs_rq) {

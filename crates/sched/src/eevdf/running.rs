@@ -11,14 +11,14 @@ impl Sched {
     // ---- running -----------------------------------------------------------------------------------------------------
 
     /// A slice is used up when the virtual runtime reaches the deadline; then the next deadline is set.
+    #[inline]
     pub(super) fn update_deadline(&mut self, cfs_rq: CfsRqId, se: SeId) -> bool {
-        let base_slice = self.profile.base_slice_ns(self.ses[se].depth);
         let entity = &mut self.ses[se];
         if (entity.vruntime.wrapping_sub(entity.deadline) as i64) < 0 {
             return false;
         }
         if !entity.custom_slice {
-            entity.slice = base_slice;
+            entity.slice = self.profile.base_slice_ns(entity.depth);
         }
         entity.deadline = entity
             .vruntime
@@ -43,22 +43,23 @@ impl Sched {
     }
 
     pub(super) fn update_curr_eevdf(&mut self, cfs_rq: CfsRqId) {
-        let curr = self.cfs_rqs[cfs_rq].curr;
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let (curr, cpu) = (cfs.curr, cfs.cpu);
         if curr.is_none() {
             return;
         }
-        let cpu = self.cpu_of(cfs_rq);
         let delta_exec = self.charge_curr(cpu, curr);
         if delta_exec == 0 {
             return;
         }
         let entity = &mut self.ses[curr];
+        let is_task = entity.is_task();
         entity.vruntime = entity
             .vruntime
             .wrapping_add(entity.load.calc_delta_fair(delta_exec));
         self.probe(ProbePoint::StatRuntime, cfs_rq, curr);
         let resched = self.update_deadline(cfs_rq, curr);
-        if self.ses[curr].is_task() {
+        if is_task {
             self.fair_server_update(cpu, delta_exec);
         }
         self.account_cfs_rq_runtime(cfs_rq, delta_exec);

@@ -23,9 +23,10 @@ impl Sched {
     }
 
     pub(super) fn enqueue_task_eevdf(&mut self, cpu: CpuId, task: TaskId, mut flags: u32) {
-        let mut se = self.tasks[task].se;
+        let t = &self.tasks[task];
+        let mut se = t.se;
+        let migrating = t.on_rq == OnRq::Migrating;
         let delayed = self.ses[se].sched_delayed;
-        let migrating = self.tasks[task].on_rq == OnRq::Migrating;
         if !(delayed && (migrating || flags & ENQUEUE_RESTORE != 0)) {
             self.util_est_enqueue(cpu, task);
         }
@@ -34,13 +35,13 @@ impl Sched {
             return;
         }
         let h_nr_delayed = u32::from(flags & ENQUEUE_WAKEUP == 0 && delayed);
-        let credit =
-            core::mem::take(&mut self.tasks[task].to_empty_cfs_rq) && flags & ENQUEUE_WAKEUP != 0;
-        let mut idle = u32::from(self.tasks[task].has_idle_policy());
+        let t = &mut self.tasks[task];
+        let credit = core::mem::take(&mut t.to_empty_cfs_rq) && flags & ENQUEUE_WAKEUP != 0;
+        let mut idle = u32::from(t.has_idle_policy());
         let mut slice = 0;
         let mut queued = false;
         while se.is_some() {
-            let cfs_rq = self.ses[se].cfs_rq;
+            let (cfs_rq, parent) = (self.ses[se].cfs_rq, self.ses[se].parent);
             if credit && !queued {
                 self.end_delay_for_credit(cfs_rq, se);
             }
@@ -66,7 +67,9 @@ impl Sched {
                 self.enqueue_entity_eevdf(cfs_rq, se, flags);
                 flags = ENQUEUE_WAKEUP;
             }
-            slice = self.cfs_rq_min_slice(cfs_rq);
+            if parent.is_some() {
+                slice = self.cfs_rq_min_slice(cfs_rq);
+            }
             let cfs = &mut self.cfs_rqs[cfs_rq];
             cfs.h_nr_runnable += 1 - h_nr_delayed;
             cfs.h_nr_queued += 1;
@@ -80,7 +83,7 @@ impl Sched {
                 self.hrtick_update(cpu);
                 return;
             }
-            se = self.ses[se].parent;
+            se = parent;
         }
         self.fair_server_enqueued(cpu);
         self.add_nr_running(cpu, 1);
@@ -94,13 +97,14 @@ impl Sched {
         let was_sched_idle = self.sched_idle_cpu(cpu);
         let task_sleep = flags & DEQUEUE_SLEEP != 0;
         let task_delayed = flags & DEQUEUE_DELAYED != 0;
-        let task = self.ses[se].task.get();
+        let entity = &self.ses[se];
+        let task = entity.task.get();
         let (mut h_nr_queued, mut h_nr_delayed, mut idle) = (0, 0, 0);
         if let Some(task) = task {
             h_nr_queued = 1;
             idle = u32::from(self.tasks[task].has_idle_policy());
             if !task_sleep && !task_delayed {
-                h_nr_delayed = u32::from(self.ses[se].sched_delayed);
+                h_nr_delayed = u32::from(entity.sched_delayed);
             }
         }
         let h_nr_runnable = if h_nr_delayed == 0 { h_nr_queued } else { 0 };
@@ -109,7 +113,7 @@ impl Sched {
         let mut off = true;
         let mut at = se;
         while at.is_some() {
-            let cfs_rq = self.ses[at].cfs_rq;
+            let (cfs_rq, parent) = (self.ses[at].cfs_rq, self.ses[at].parent);
             if off && !self.dequeue_entity_eevdf(cfs_rq, at, flags) {
                 if task.is_some() && at == se {
                     return false;
@@ -123,7 +127,9 @@ impl Sched {
                 self.se_update_runnable(at);
                 self.update_cfs_group(at);
                 self.inherit_slice(cfs_rq, at, slice);
-                slice = self.cfs_rq_min_slice(cfs_rq);
+                if parent.is_some() {
+                    slice = self.cfs_rq_min_slice(cfs_rq);
+                }
             }
             let cfs = &mut self.cfs_rqs[cfs_rq];
             cfs.h_nr_runnable -= h_nr_runnable;
@@ -133,15 +139,15 @@ impl Sched {
             if cfs.idle {
                 idle = h_nr_queued;
             }
+            let still_loaded = cfs.load.weight != 0;
             if self.cfs_rq_throttled(cfs_rq) {
                 throttled = true;
                 break;
             }
-            let parent = self.ses[at].parent;
-            if off && self.cfs_rqs[cfs_rq].load.weight != 0 {
+            if off && still_loaded && parent.is_some() {
                 slice = self.cfs_rq_min_slice(cfs_rq);
                 // The siblings of a sleeper are likely to be woken by it next, or to be what it waits for.
-                if task_sleep && parent.is_some() && !self.throttled_hierarchy(cfs_rq) {
+                if task_sleep && !self.throttled_hierarchy(cfs_rq) {
                     self.set_next_buddy(parent);
                 }
                 off = false;
@@ -164,8 +170,8 @@ impl Sched {
     }
 
     pub(super) fn dequeue_task_eevdf(&mut self, cpu: CpuId, task: TaskId, flags: u32) -> bool {
-        let se = self.tasks[task].se;
-        let migrating = self.tasks[task].on_rq == OnRq::Migrating;
+        let t = &self.tasks[task];
+        let (se, migrating) = (t.se, t.on_rq == OnRq::Migrating);
         if !(self.ses[se].sched_delayed && (migrating || flags & DEQUEUE_SAVE != 0)) {
             self.util_est_dequeue(cpu, task);
         }

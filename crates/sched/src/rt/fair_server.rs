@@ -94,23 +94,23 @@ impl Sched {
 
     /// The CPU was idle until now: time that fair tasks could have had. Call when the idle task is put away.
     pub(crate) fn fair_server_update_idle_time(&mut self, cpu: CpuId) {
-        let server = &self.rqs[cpu].rt.server;
+        let rq = &mut self.rqs[cpu];
+        let server = &mut rq.rt.server;
         if !server.initialized || server.runtime < 0 {
             return;
         }
-        let clock_task = self.rqs[cpu].clock_task;
-        let se = self.tasks[self.rqs[cpu].curr].se;
-        let delta = clock_task.wrapping_sub(self.ses[se].exec_start) as i64;
+        let clock_task = rq.clock_task;
+        let entity = &mut self.ses[self.tasks[rq.curr].se];
+        let delta = clock_task.wrapping_sub(entity.exec_start) as i64;
         if delta < 0 {
             return;
         }
-        let server = &mut self.rqs[cpu].rt.server;
         server.runtime -= delta;
         if server.runtime < 0 {
             server.defer_running = false;
             server.runtime = 0;
         }
-        self.ses[se].exec_start = clock_task;
+        entity.exec_start = clock_task;
     }
 
     // ---- called by schedule() ----------------------------------------------------------------------------------
