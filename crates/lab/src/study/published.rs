@@ -67,10 +67,15 @@ impl Published {
         }
     }
 
-    /// Standard deviations without the change and with it, in percent; none: not published.
+    /// Standard deviations without the change and with it, in percent of what the change is in percent of; none: not
+    /// published.
     pub fn std_percent(&self) -> Option<(f64, f64)> {
         match self {
-            Published::Numbers { base, with } => spread(base.values()).zip(spread(with.values())),
+            Published::Numbers { base, with } => {
+                let percent = |std: f64| std / base.mean().abs() * 100.0;
+                let stds = spread(base.values()).zip(spread(with.values()));
+                stds.map(|(a, b)| (percent(a), percent(b)))
+            }
             Published::Improvement { std_percent, .. } => *std_percent,
         }
     }

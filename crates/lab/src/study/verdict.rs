@@ -4,7 +4,7 @@
 //!              same sign and ours is within [`WITHIN`] percent of the published one, or if both are within noise;
 //!              *direction only* if just the sign is the same and neither is noise; else *not reproduced*.
 //!              A published change is within noise if it is no larger than one standard deviation of the difference of
-//!              two runs, √(base² + with²) of the published standard deviations. Ours is if our test finds no difference,
+//!              two runs, √(base² + with²) of the published standard deviations, in the same unit. Ours is if our test finds no difference,
 //!              or if, beside a published change within noise, it is no larger than that noise.
 //!              Where the numbers themselves are compared, a row is *reproduced* if each side is within a factor of its
 //!              published number, and *direction only* if ours change the same way.
@@ -13,6 +13,9 @@ use crate::sample::{Comparison, Sample, Verdict};
 
 /// How far ours may be from the published effect, in percent of that.
 const WITHIN: f64 = 25.0;
+
+/// What is equal may differ by this factor when it is computed.
+const ROUNDING: f64 = 1.0 + 1e-9;
 
 /// A change for the better, in percent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -53,7 +56,7 @@ pub(super) fn noise_of(base_std_percent: f64, with_std_percent: f64) -> f64 {
 impl Effect {
     /// A published change, and the published standard deviations.
     pub fn published(percent: f64, std_percent: Option<(f64, f64)>) -> Effect {
-        let noise = std_percent.is_some_and(|(a, b)| percent.abs() <= noise_of(a, b));
+        let noise = std_percent.is_some_and(|(a, b)| percent.abs() <= noise_of(a, b) * ROUNDING);
         Effect { percent, noise }
     }
 
@@ -94,15 +97,17 @@ pub fn judge_sides(published: (f64, f64), ours: (f64, f64), factor: f64) -> Outc
     }
 }
 
-/// The spread of published numbers, if there are several.
+/// The standard deviation of published numbers, if there are several.
 pub(super) fn spread(values: &[f64]) -> Option<f64> {
     let sample = Sample::of(values)?;
-    (sample.runs > 1).then(|| sample.std_percent())
+    (sample.runs > 1).then_some(sample.std)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metric::Better;
+    use crate::study::published::{Numbers, Published};
 
     fn ours(percent: f64) -> Effect {
         Effect {
@@ -164,5 +169,17 @@ mod tests {
         assert!(!Effect::published(0.1, None).noise);
         assert_eq!(spread(&[315.0, 315.0]), Some(0.0));
         assert_eq!(spread(&[315.0]), None);
+    }
+
+    /// 44 and 43 W become 45 and 44 W: 1 W more, and each side deviates by 1 / sqrt 2 W, so that their difference does by 1 W.
+    #[test]
+    fn a_change_of_one_standard_deviation_is_noise() {
+        let watts = |base: [f64; 2], with: [f64; 2]| {
+            let [base, with] = [base, with].map(|watts| Numbers::Several(watts.to_vec()));
+            Published::Numbers { base, with }.effect(Better::Lower)
+        };
+        assert!(watts([44.0, 43.0], [45.0, 44.0]).noise);
+        assert!(watts([44.0, 43.0], [44.0, 43.0]).noise);
+        assert!(!watts([44.0, 43.0], [45.2, 44.2]).noise);
     }
 }
