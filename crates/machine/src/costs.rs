@@ -118,6 +118,7 @@ impl Costs {
             frequency: Frequency {
                 base_khz: 1_000_000,
                 turbo: Vec::new(),
+                invariance_cores: 0,
             },
             power: Power::default(),
             sources: BTreeMap::new(),

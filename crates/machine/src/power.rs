@@ -3,7 +3,9 @@
 //!
 //! Model.       Frequency depends on the number of active cores of the package (the turbo table).
 //!              Power of a package = uncore, or its idle floor, plus each core's: busy by the
-//!              number of busy threads, else that of its idle state.
+//!              number of busy threads, else that of its idle state. Where the kernel knows of the frequency, time at a lower
+//!              one counts for less in utilisation.
+//! Source.      arch/x86/kernel/cpu/aperfmperf.c `intel_set_max_freq_ratio`, `scale_freq_tick` @ 6.1, 6.12.
 //! Deviations.  Turbo is taken as always granted: no thermal or power limit, no ramp, no frequency
 //!              governor. Power does not follow frequency or the instruction mix.
 
@@ -15,6 +17,8 @@ pub struct Frequency {
     /// Up to so many active cores of the package → frequency, by rising number of cores. Empty:
     /// always base.
     pub turbo: Vec<(u32, u64)>,
+    /// Utilisation counts in full at the turbo of so many active cores (`arch_turbo_freq_ratio`); 0: at any frequency.
+    pub invariance_cores: u32,
 }
 
 impl Frequency {
@@ -42,6 +46,21 @@ impl Frequency {
             .saturating_mul(1024)
             .checked_div(self.base_khz)
             .unwrap_or(1024)
+    }
+
+    /// What running time counts for in utilisation with `active_cores` active (`arch_scale_freq_capacity`), of 1024:
+    ///
+    /// ```text
+    /// ratio = turbo of invariance_cores / base × 1024
+    /// scale = min(1024, khz / base × 1024² / ratio)
+    /// ```
+    pub fn scale_per_1024(&self, active_cores: u32) -> u64 {
+        if self.invariance_cores == 0 {
+            return 1024;
+        }
+        let ratio = self.speed_per_1024(self.invariance_cores);
+        let scale = (self.khz(active_cores) << 20).checked_div(self.base_khz.saturating_mul(ratio));
+        scale.unwrap_or(1024).min(1024)
     }
 }
 
@@ -90,6 +109,7 @@ mod tests {
         let frequency = Frequency {
             base_khz: 2000,
             turbo: vec![(2, 3000), (4, 2500)],
+            invariance_cores: 0,
         };
         assert_eq!(frequency.khz(0), 3000);
         assert_eq!(frequency.khz(2), 3000);
@@ -100,11 +120,27 @@ mod tests {
         let plain = Frequency {
             base_khz: 2000,
             turbo: vec![],
+            invariance_cores: 0,
         };
         assert_eq!(
             (plain.khz(1), plain.max_khz(), plain.speed_per_1024(7)),
             (2000, 2000, 1024)
         );
+    }
+
+    #[test]
+    fn time_below_the_turbo_of_few_cores_counts_for_less() {
+        let scales = |invariance_cores| {
+            let frequency = Frequency {
+                base_khz: 2000,
+                turbo: vec![(2, 3000), (4, 2500), (8, 2400)],
+                invariance_cores,
+            };
+            [1, 2, 4, 8].map(|active| frequency.scale_per_1024(active))
+        };
+        // 2500 / 2000 is 1280 / 1024: 2400 / 2000 × 1024² / 1280 = 983.04; faster than that is no more than full.
+        assert_eq!(scales(4), [1024, 1024, 1024, 983]);
+        assert_eq!(scales(0), [1024; 4]);
     }
 
     #[test]

@@ -160,6 +160,10 @@ impl Rows<'_> {
         if !turbo.is_empty() {
             self.push("frequency.turbo", turbo.join(" "), "cores:kHz");
         }
+        if costs.frequency.invariance_cores > 0 {
+            let cores = costs.frequency.invariance_cores;
+            self.push("frequency.invariance_cores", cores, "cores");
+        }
         self.push("power.package_idle_mw", costs.power.package_idle_mw, "mW");
         self.push("power.uncore_mw", costs.power.uncore_mw, "mW");
         self.push("power.core_active_mw", costs.power.core_active_mw, "mW");

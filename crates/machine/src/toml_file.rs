@@ -219,10 +219,24 @@ impl Reader<'_> {
                 return Err(self.wrong(at, what, "write [[cores, kHz], …] with rising cores"));
             }
         }
+        let mut invariance_cores = 0;
+        if let Some(cores) = frequency.invariance_cores {
+            self.source("frequency.invariance_cores", &cores.source);
+            let at = cores.value.span().start;
+            invariance_cores = cores.value.into_inner();
+            if !(1..=turbo.last().map_or(0, |step| step.0)).contains(&invariance_cores) {
+                let what = format!("no turbo for {invariance_cores} active cores");
+                return Err(self.wrong(at, what, "give a number of cores of the turbo table"));
+            }
+        }
         if base_khz == 0 {
             return Err(self.wrong(0, "frequency.base_khz is 0".to_string(), ""));
         }
-        Ok(Frequency { base_khz, turbo })
+        Ok(Frequency {
+            base_khz,
+            turbo,
+            invariance_cores,
+        })
     }
 
     fn power(&mut self, power: schema::Power) -> Power {

@@ -96,6 +96,11 @@ fn numbers_that_make_no_machine() {
             "turbo steps are not in order",
         ),
         (
+            "invariance_cores = { value = 4",
+            "invariance_cores = { value = 5",
+            "no turbo for 5 active cores",
+        ),
+        (
             "target_residency_ns = 6000,",
             "target_residency_ns = 60000,",
             "out of order",

@@ -48,6 +48,7 @@ impl Simulation {
         if let Some(tracer) = &mut self.tracer {
             tracer.tick(self.now, cpu, &self.sched);
         }
+        self.sched.rqs[cpu].freq_capacity = self.freq_scale(cpu);
         self.sched.sched_tick(cpu, self.now);
         // Ticks are at multiples of the tick, even if this one is late, as a guest's can be.
         let next = (self.now / tick + 1) * tick;

@@ -171,6 +171,9 @@ impl Simulation {
         let frequency_speeds = (0..=nr_cores as u32)
             .map(|active| machine.costs.frequency.speed_per_1024(active))
             .collect();
+        let frequency_scales = (0..=nr_cores as u32)
+            .map(|active| machine.costs.frequency.scale_per_1024(active))
+            .collect();
         let mut simulation = Simulation {
             cpus: (0..nr_cpus as u32)
                 .map(|cpu| Cpu::new(TaskId(cpu), nr_idle_states))
@@ -188,6 +191,7 @@ impl Simulation {
             core_cpus,
             smt_slows,
             frequency_speeds,
+            frequency_scales,
             kernel_preemptible,
             locks: Locks::new(nr_cpus),
             spinlocks: vec![Spinlock::default(); workload.objects.spinlocks.len()],

@@ -73,6 +73,8 @@ pub struct Simulation {
     pub(crate) smt_slows: bool,
     /// Speed at the clock frequency of a package with so many busy cores, in 1/1024.
     pub(crate) frequency_speeds: Vec<u64>,
+    /// What running time counts for in utilisation then, of 1024.
+    pub(crate) frequency_scales: Vec<u64>,
     pub(crate) kernel_preemptible: bool,
     pub(crate) locks: Locks,
     /// Those that tasks take.

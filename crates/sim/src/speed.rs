@@ -2,6 +2,7 @@
 //!
 //! Model. A program's work goes at the CPU's size, its core's clock, and its share of the core. Kernel work was measured in
 //!        time on a core of its own, so that it goes at the share of the core alone.
+//! Deviations. At a tick the kernel takes the mean frequency since the last tick, here it is that of the moment.
 
 use crate::cpu::Segment;
 use crate::simulation::Simulation;
@@ -63,6 +64,12 @@ impl Simulation {
         let core = self.machine.topology.cpus[cpu.idx()].core;
         let busy = self.core_busy[core as usize].max(1);
         u64::from(self.machine.costs.smt_speed_per_1024(busy as usize)).max(1)
+    }
+
+    /// What running time counts for in utilisation at the CPU's present frequency (`arch_scale_freq_tick`), of 1024.
+    pub(crate) fn freq_scale(&self, cpu: CpuId) -> u64 {
+        let package = self.machine.topology.cpus[cpu.idx()].package;
+        self.frequency_scales[self.package_busy[package as usize].max(1) as usize]
     }
 
     /// How long the CPU takes, at its present speed, for kernel work.

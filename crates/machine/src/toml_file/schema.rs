@@ -177,6 +177,7 @@ pub(super) type Turbo = Vec<(u32, u64)>;
 pub(super) struct Frequency {
     pub(super) base_khz: Fact<u64>,
     pub(super) turbo: Option<Fact<Spanned<Turbo>>>,
+    pub(super) invariance_cores: Option<Fact<Spanned<u32>>>,
 }
 
 #[derive(Deserialize)]

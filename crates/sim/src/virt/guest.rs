@@ -1,7 +1,7 @@
 //! One guest: how it is made of what the workload says and the host's machine.
 //!
 //! Model.       The guest's machine has the topology it is given, the caches and costs of the host's, and one idle state, HLT,
-//!              which costs what the host makes of it. How fast its CPUs are is the host's.
+//!              which costs what the host makes of it. How fast its CPUs are is the host's, and nothing its kernel can see.
 //!              Its kernel is the release it is given, or else the host's, with default features and tunables but for the
 //!              switches it is given, whatever the host's are.
 
@@ -102,6 +102,7 @@ fn machine(name: &str, topology: GuestTopology, host: &Machine) -> Machine {
     costs.smt_speed_per_1024 = Vec::new();
     costs.frequency = Frequency {
         turbo: Vec::new(),
+        invariance_cores: 0,
         ..costs.frequency
     };
     costs.power = Power::default();
