@@ -93,6 +93,13 @@ impl Sched {
         None
     }
 
+    /// Is it left to the chosen CPU to queue the task itself?
+    pub fn goes_on_wake_list(&self, this_cpu: CpuId, task: TaskId, cpu: CpuId) -> bool {
+        self.profile.features.has(Feature::TTWU_QUEUE)
+            && self.tasks[task].class != Class::Stop
+            && self.ttwu_queue_cond(this_cpu, task, cpu)
+    }
+
     /// The second half: queues the task on the chosen CPU, or on another if it may no longer use that one.
     pub fn wake_on_chosen_cpu(&mut self, this_cpu: CpuId, waking: WakingTask, now: Nanos) {
         self.set_time(now);
@@ -216,10 +223,7 @@ impl Sched {
     }
 
     fn ttwu_queue(&mut self, this_cpu: CpuId, task: TaskId, cpu: CpuId, wake_flags: u32) {
-        if self.profile.features.has(Feature::TTWU_QUEUE)
-            && self.tasks[task].class != Class::Stop
-            && self.ttwu_queue_cond(this_cpu, task, cpu)
-        {
+        if self.goes_on_wake_list(this_cpu, task, cpu) {
             self.tasks[task].sched_remote_wakeup = wake_flags & WF_MIGRATED != 0;
             self.cpu_sums.mark(cpu);
             let rq = &mut self.rqs[cpu];

@@ -1,7 +1,8 @@
 //! A CPU in execution.
 
 use fairwind_sched::{CpuId, Nanos, TaskId, WakingTask};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// What a CPU is executing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,9 +62,15 @@ pub(crate) struct Cpu {
     /// Idle since; none: busy.
     pub(crate) idle_since: Option<Nanos>,
     pub(crate) idle_state: usize,
+    /// It has stopped its tick since it idles.
+    pub(crate) tick_stopped: bool,
     idle_average: Nanos,
+    /// When timers of tasks and groups expire that were armed on it.
+    timers: BinaryHeap<Reverse<Nanos>>,
     /// The task that it is waking and has chosen a CPU for.
     pub(crate) placing: Option<WakingTask>,
+    /// When it is done with that wakeup, and sends the interrupt if it takes one.
+    pub(crate) wakeup_done: Nanos,
     /// Tasks that it wakes after that, with the flags.
     pub(crate) wakeups: VecDeque<(TaskId, u32)>,
     pub(crate) stop_work: VecDeque<StopWork>,
@@ -96,8 +103,11 @@ impl Cpu {
             tick_queued: false,
             idle_since: None,
             idle_state: 0,
+            tick_stopped: true,
             idle_average: Nanos::MAX / 2,
+            timers: BinaryHeap::new(),
             placing: None,
+            wakeup_done: 0,
             wakeups: VecDeque::new(),
             stop_work: VecDeque::new(),
             since: 0,
@@ -109,9 +119,29 @@ impl Cpu {
         }
     }
 
-    /// How long the CPU expects to be idle: the average of its last idle times.
-    pub(crate) fn predicted_idle(&self) -> Nanos {
-        self.idle_average
+    /// A timer is armed on the CPU.
+    pub(crate) fn arm_timer(&mut self, now: Nanos, expires: Nanos) {
+        self.next_timer(now);
+        self.timers.push(Reverse(expires));
+    }
+
+    /// When the next timer expires; those that have are forgotten.
+    fn next_timer(&mut self, now: Nanos) -> Option<Nanos> {
+        while let Some(&Reverse(expires)) = self.timers.peek() {
+            if expires > now {
+                return Some(expires);
+            }
+            self.timers.pop();
+        }
+        None
+    }
+
+    /// How long the CPU expects to be idle: the average of its last idle times, and no longer than to its next timer.
+    pub(crate) fn predicted_idle(&mut self, now: Nanos) -> Nanos {
+        let next_timer = self.next_timer(now);
+        next_timer.map_or(self.idle_average, |expires| {
+            self.idle_average.min(expires - now)
+        })
     }
 
     /// Learns from an idle time. One that is much longer than expected says that the pattern has changed.

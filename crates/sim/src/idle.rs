@@ -2,7 +2,9 @@
 //!
 //! Model. A CPU idles for others once it has switched to its idle task. What kernel work it has then, the end of the switch
 //!        and interrupts that it takes while it idles, is nobody's: the CPU does it before it enters an idle state, before a
-//!        guest's CPU halts, and before it switches to a task.
+//!        guest's CPU halts, and before it switches to a task. How deep it idles, and whether it stops its tick, follows from
+//!        how long it expects to: as long as it did lately, and no longer than to its next timer.
+//! Source. drivers/cpuidle/governors/menu.c `menu_select` @ 6.1, 6.12.
 
 use crate::cpu::Segment;
 use crate::simulation::Simulation;
@@ -10,7 +12,7 @@ use crate::virt::Request;
 use fairwind_sched::{CpuId, Nanos};
 
 impl Simulation {
-    /// The CPU has nothing to run. A CPU that is idle already looks again whether it may stop its tick.
+    /// The CPU has nothing to run.
     pub(crate) fn enter_idle(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.idx()];
         let left = std::mem::take(&mut c.debt);
@@ -27,7 +29,8 @@ impl Simulation {
         let idle = &self.machine.costs.idle;
         let c = &mut self.cpus[cpu.idx()];
         c.idle_since = Some(self.now);
-        let state = idle.idle_state_for(c.predicted_idle());
+        let predicted = c.predicted_idle(self.now);
+        let state = idle.idle_state_for(predicted);
         c.idle_state = state;
         let latency = idle.states()[state].exit_latency_ns;
         self.core_changed(cpu, false);
@@ -35,9 +38,7 @@ impl Simulation {
         rq.polling = state == 0;
         rq.idle_exit_latency = Some(latency);
         self.sched.nohz_run_idle_balance(cpu);
-        if self.stops_tick(cpu) {
-            self.sched.nohz_balance_enter_idle(cpu);
-        }
+        self.stop_tick(cpu, predicted);
         if let Some(tracer) = &mut self.tracer {
             tracer.idle(self.now, cpu, state as u32);
         }
@@ -65,10 +66,23 @@ impl Simulation {
         }
     }
 
-    /// May the CPU stop its tick when it is idle?
-    pub(crate) fn stops_tick(&self, cpu: CpuId) -> bool {
-        let predicted = self.cpus[cpu.idx()].predicted_idle();
-        predicted >= self.sched.tick_nsec() && self.sched.profile.nohz
+    /// A CPU that expects to idle for so long stops its tick, or not.
+    fn stop_tick(&mut self, cpu: CpuId, predicted: Nanos) {
+        let stopped = predicted >= self.sched.tick_nsec() && self.sched.profile.nohz;
+        self.cpus[cpu.idx()].tick_stopped = stopped;
+        if stopped {
+            self.sched.nohz_balance_enter_idle(cpu);
+        }
+    }
+
+    /// A tick comes while the CPU idles, for longer than it expected: it thinks again about the next one.
+    pub(crate) fn tick_while_idle(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu.idx()];
+        if let Some(since) = c.idle_since {
+            c.learn_idle(self.now - since);
+            let predicted = c.predicted_idle(self.now);
+            self.stop_tick(cpu, predicted);
+        }
     }
 
     /// The CPU has something to run again; its idle time is already booked.

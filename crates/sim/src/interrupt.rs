@@ -31,8 +31,8 @@ impl Simulation {
 
     /// Was the tick stopped when the CPU went idle, or offline?
     pub(crate) fn tick_is_stopped(&self, cpu: CpuId) -> bool {
-        let stopped = self.cpus[cpu.idx()].idle_since.is_some() && self.stops_tick(cpu);
-        stopped || !self.sched.active.test(cpu)
+        let c = &self.cpus[cpu.idx()];
+        (c.idle_since.is_some() && c.tick_stopped) || !self.sched.active.test(cpu)
     }
 
     pub(crate) fn tick(&mut self, cpu: CpuId) {
@@ -53,13 +53,7 @@ impl Simulation {
         // Ticks are at multiples of the tick, even if this one is late, as a guest's can be.
         let next = (self.now / tick + 1) * tick;
         self.queue.set(tick_slot(cpu), next, Event::Tick { cpu });
-        if let Some(since) = self.cpus[cpu.idx()].idle_since {
-            // It is idle for longer than it thought: the next tick will not come.
-            self.cpus[cpu.idx()].learn_idle(self.now - since);
-            if self.stops_tick(cpu) {
-                self.sched.nohz_balance_enter_idle(cpu);
-            }
-        }
+        self.tick_while_idle(cpu);
         self.leave_irq(cpu);
     }
 
@@ -72,17 +66,18 @@ impl Simulation {
             return self.send_virtual_ipi(from, to);
         }
         let distance = self.machine.distance(from, to);
+        let sent = self.now.max(self.cpus[from.idx()].wakeup_done);
         if self.cpus[to.idx()].idle_since.is_some() && self.sched.rqs[to].polling {
             let delay = self.machine.costs.search_ns.get(distance);
             self.queue
-                .set(ipi_slot(to), self.now + delay, Event::Poll { cpu: to });
+                .set(ipi_slot(to), sent + delay, Event::Poll { cpu: to });
             return;
         }
         self.totals.ipis += 1;
         self.cpus[from.idx()].debt += self.machine.costs.kernel.ipi_send_ns;
         let delay = self.machine.costs.ipi_ns.get(distance) + self.exit_latency(to);
         self.queue
-            .set(ipi_slot(to), self.now + delay, Event::Ipi { cpu: to });
+            .set(ipi_slot(to), sent + delay, Event::Ipi { cpu: to });
     }
 
     pub(crate) fn ipi(&mut self, cpu: CpuId, cost: u64) {

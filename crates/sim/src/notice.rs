@@ -48,12 +48,14 @@ impl Simulation {
                 let generation = self.period_generations[group.idx()].wrapping_add(1);
                 self.period_generations[group.idx()] = generation;
                 self.group_timer_cpus[group.idx()] = cpu;
+                self.cpus[cpu.idx()].arm_timer(self.now, expires);
                 self.queue.push(
                     expires.max(self.now),
                     Event::PeriodTimer { group, generation },
                 );
             }
             Effect::StartSlackTimer { group, expires } => {
+                self.cpus[cpu.idx()].arm_timer(self.now, expires);
                 self.queue
                     .push(expires.max(self.now), Event::SlackTimer { group });
             }

@@ -77,6 +77,7 @@ impl Simulation {
         self.cpus[cpu.idx()].debt += kernel.syscall_ns;
         if let Some(until) = until {
             self.cpus[cpu.idx()].debt += kernel.timer_ns;
+            self.cpus[cpu.idx()].arm_timer(self.now, until);
             let task = self.tasks[self.sched.rqs[cpu].curr.idx()].program;
             self.queue.push(
                 until,

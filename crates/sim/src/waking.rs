@@ -1,9 +1,13 @@
 //! Wakeups that programs make: a CPU is chosen, and a moment later the task is queued there.
 //!
-//! Model.       A waker makes its wakeups one after the other. Of each, the CPU is chosen first; `wakeup_ns` and the transfer
-//!              of the queue's lock later the task is on that CPU's queue. Until then the CPU looks to others as it did, and
-//!              if it was idle, several wakers may choose it: so tasks come to wait for one another while CPUs are idle.
+//! Model.       A waker makes its wakeups one after the other. Of each, the CPU is chosen first. An idle CPU, or one of another
+//!              cache, queues the task itself: the waker puts it on that CPU's list, which others see as soon as the list's
+//!              line came over, and sends an interrupt when its wakeup is done. Elsewhere the task is on the queue `wakeup_ns`
+//!              and the transfer of the queue's lock later. Until then the CPU looks to others as it did, and if it was idle,
+//!              several wakers may choose it: so tasks come to wait for one another while CPUs are idle.
 //!              On the waker's own CPU, where nobody else queues in between, the task is queued at once.
+//! Source.      kernel/sched/core.c `ttwu_queue`, `__ttwu_queue_wakelist` (sets `ttwu_pending`, at which `idle_cpu` looks)
+//!              @ 6.1, 6.12.
 //! Not here.    Wakeups by timers: an interrupt makes one in a single step (see `interrupt`).
 
 use crate::event::{Event, placed_slot};
@@ -22,14 +26,29 @@ impl Simulation {
 
     /// Makes the wakeups that `cpu` has to make, up to the first that takes its time.
     fn next_wakeup(&mut self, cpu: CpuId) {
-        while let Some((task, wake_flags)) = self.cpus[cpu.idx()].wakeups.pop_front() {
+        while let Some(&(task, wake_flags)) = self.cpus[cpu.idx()].wakeups.front() {
+            let done = self.cpus[cpu.idx()].wakeup_done;
+            if self.now < done {
+                self.queue
+                    .set(placed_slot(cpu), done, Event::Placed { cpu });
+                return;
+            }
+            self.cpus[cpu.idx()].wakeups.pop_front();
             let scanned = self.sched.search.scanned;
             let waking = self
                 .sched
                 .choose_cpu_to_wake_on(cpu, task, self.now, wake_flags);
             let scanned = self.sched.search.scanned - scanned;
             let target = waking.map_or(self.sched.tasks[task].cpu, |waking| waking.cpu);
-            let queueing = self.queueing_ns(cpu, task, target);
+            let listed = waking.is_some() && self.sched.goes_on_wake_list(cpu, task, target);
+            let (seen, queueing) = if listed {
+                let transfer = self.distance(cpu, target);
+                let transfer = self.machine.costs.lock_handover_ns.get(transfer);
+                (transfer, self.wakeup_ns(task) + transfer)
+            } else {
+                let queueing = self.queueing_ns(cpu, task, target);
+                (queueing, queueing)
+            };
             self.cpus[cpu.idx()].debt += queueing + scanned * self.machine.costs.search_ns.llc;
             match waking {
                 None => {}
@@ -37,8 +56,10 @@ impl Simulation {
                     self.sched.wake_on_chosen_cpu(cpu, waking, self.now);
                 }
                 Some(waking) => {
+                    let placed = self.now + self.kernel_ns(cpu, seen);
+                    let done = self.now + self.kernel_ns(cpu, queueing);
                     self.cpus[cpu.idx()].placing = Some(waking);
-                    let placed = self.now + self.kernel_ns(cpu, queueing);
+                    self.cpus[cpu.idx()].wakeup_done = done;
                     self.queue
                         .set(placed_slot(cpu), placed, Event::Placed { cpu });
                     return;
@@ -65,7 +86,12 @@ impl Simulation {
         let transfer = self.machine.costs.lock_handover_ns.get(transfer);
         let lock = self.locks.acquire(transfer, target, by, self.now, hold);
         let yields = self.rq_lock_wait(target);
-        self.machine.costs.kernel.wakeup_ns + self.levels_ns(task) + lock + yields
+        self.wakeup_ns(task) + lock + yields
+    }
+
+    /// The part of that which does not depend on the target.
+    fn wakeup_ns(&self, task: TaskId) -> Nanos {
+        self.machine.costs.kernel.wakeup_ns + self.levels_ns(task)
     }
 
     /// What the group levels above a task cost each time it is queued, taken off a queue or picked.
