@@ -165,14 +165,16 @@ pub enum Action {
     Post(ObjectRef),
     /// Takes one from a semaphore.
     Take(ObjectRef),
-    /// Draws one of `count` mutexes, from `first` on.
+    /// Takes the next in turn of `count` mutexes, from `first` on.
     Choose {
         /// The first of them.
         first: u32,
         /// How many there are.
         count: u32,
+        /// Counts the turns of all tasks.
+        turns: CounterId,
     },
-    /// Locks the mutex drawn last.
+    /// Locks the mutex chosen last.
     LockChosen,
     /// Unlocks it.
     UnlockChosen,

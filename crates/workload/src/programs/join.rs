@@ -191,7 +191,10 @@ impl Shift {
             Action::Stamp(clock) => clock.0 += self.clocks,
             Action::Count { counter, .. } => counter.0 += self.counters,
             Action::Post(sem) | Action::Take(sem) => sem.first += self.semaphores,
-            Action::Choose { first, .. } => *first += self.mutexes,
+            Action::Choose { first, turns, .. } => {
+                *first += self.mutexes;
+                turns.0 += self.counters;
+            }
             Action::Record { into, .. } => into.0 += self.latencies,
         }
     }

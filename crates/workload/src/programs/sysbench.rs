@@ -1,8 +1,8 @@
 //! sysbench cpu and threads.
 //!
 //! Model.       Each thread goes through events for `time`. Of cpu, an event is to look for all primes below `prime`. Of
-//!              threads, it is to take one of `locks` mutexes, drawn at random, then to yield, and to give it back, `yields`
-//!              times over.
+//!              threads, it is to take one of `locks` mutexes, the next in turn among all threads' events, then to yield, and
+//!              to give it back, `yields` times over.
 //! Units.       Events a second.
 //! Source.      sysbench 1.0.20 src/tests/cpu/sb_cpu.c `cpu_execute_event`, src/tests/threads/sb_threads.c
 //!              `threads_execute_event`. An event of cpu with `prime` 10000: 490 us on a Sapphire Rapids Xeon; it grows as
@@ -91,7 +91,11 @@ fn build_cpu(values: &Values) -> (Workload, Vec<Metric>) {
 fn build_locks(values: &Values) -> (Workload, Vec<Metric>) {
     let mut draft = Draft::new();
     let count = values.count("locks");
-    let first = draft.mutexes(count);
+    let choose = Action::Choose {
+        first: draft.mutexes(count),
+        count,
+        turns: draft.counter(),
+    };
     threads(values, draft, |draft, counted| {
         let turn = vec![
             Event::from(Action::Compute { ns: MUTEX_NS }),
@@ -100,7 +104,7 @@ fn build_locks(values: &Values) -> (Workload, Vec<Metric>) {
             Action::UnlockChosen.into(),
         ];
         let phases: Vec<Phase> = vec![
-            once("choose", vec![Action::Choose { first, count }.into()]),
+            once("choose", vec![choose.into()]),
             repeat("event", Loops::Times(values.count("yields")), turn),
             once("done", vec![counted]),
         ];

@@ -3,10 +3,12 @@
 //! Model.       Each client has a connection to a server process of its own. It goes through a list of operations; each is
 //!              a packet sent, and one received whose first four bytes are read first; the server reads packets the same
 //!              way. The list has 100 operations in the proportions, and with the usual sizes, of dbench's client.txt:
-//!              458 344 operations that carry 5428 bytes of file data each on average; these carry 5461.
+//!              458 341 operations that send 2309 bytes each on average, receive 3302 and carry 5428 bytes of file data;
+//!              these send 2242, receive 3402 and carry 5461.
 //! Units.       MB/s: file data read and written by all clients, in 2^20 bytes, each in its own `duration`.
-//! Source.      dbench 4.0 tbench.c, tbench_srv.c, sockio.c `do_packets`, client.txt of Debian's dbench 4.0-2.1.
-//! Deviations.  The order of the operations is even, not that of the file. There is no warm-up: all of the run counts.
+//! Source.      dbench 4.0 sockio.c, tbench_srv.c `server`, client.txt of Debian's dbench 4.0-2.1.
+//! Deviations.  The order of the operations is even, not that of the file. There is no warm-up: all of the run counts. A
+//!              client copies what it receives, where MSG_TRUNC lets the kernel drop it.
 
 use super::draft::{Draft, once, repeat};
 use super::netperf::TCP_TASK;
@@ -30,15 +32,15 @@ const OPERATIONS: [(u32, u32, u32, u32); 18] = [
     (1, 2107, 55, 2048),
     (1, 8251, 55, 8192),
     // NTCreateX, QUERY_PATH_INFORMATION, Close, FIND_FIRST, Unlink
-    (17, 145, 87, 0),
+    (17, 153, 87, 0),
     (16, 135, 71, 0),
     (13, 47, 39, 0),
-    (6, 109, 1029, 0),
+    (6, 114, 517, 0),
     (3, 123, 39, 0),
     // QUERY_FS_INFORMATION and QUERY_FILE_INFORMATION, SET_FILE_INFORMATION, Flush and Rename
     (6, 59, 71, 0),
-    (1, 59, 39, 0),
-    (2, 120, 39, 0),
+    (1, 71, 47, 0),
+    (2, 105, 39, 0),
 ];
 
 pub(super) static INFO: Info = Info {

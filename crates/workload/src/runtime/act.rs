@@ -64,9 +64,14 @@ impl Runtime {
                 }
                 sem.value -= 1;
             }
-            Action::Choose { first, count } => {
-                let drawn = self.draws.next() % u64::from(count);
-                state.chosen = MutexId(first + drawn as u32);
+            Action::Choose {
+                first,
+                count,
+                turns,
+            } => {
+                let next = self.measures.counter(turns) % u64::from(count);
+                self.measures.count(turns, 1);
+                state.chosen = MutexId(first + next as u32);
             }
             Action::LockChosen => {
                 let mutex = state.chosen;
