@@ -159,7 +159,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4451),
+            (Measure::State, 5211, 4449),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),
@@ -173,7 +173,7 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2096, 1975),
+            (Measure::State, 2096, 1978),
             (Measure::Pick, 361, 356),
             (Measure::Preemption, 388, 385),
             (Measure::Placement, 350, 337),

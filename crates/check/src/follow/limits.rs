@@ -414,7 +414,7 @@ impl Follower<'_> {
         }
         let queue = &self.sched.cfs_rqs[cfs_rq];
         let (cpu, se) = (queue.cpu, queue.se);
-        let clock = self.placing_clock(cpu, se, clock, |sched, clock| {
+        let clock = self.placing_clock(cpu, se, clock, (0, r.ts), |sched, clock| {
             sched.follow_unthrottle(cfs_rq, clock);
         });
         self.sched.follow_unthrottle(cfs_rq, clock);

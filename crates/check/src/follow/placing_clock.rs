@@ -2,43 +2,45 @@
 //!
 //! Model.   What a group is charged is not recorded, so the clock of a wakeup beside one is known to some µs only. The
 //!          virtual time of the queue goes with the clock, and the placed entity's virtual runtime with that of the queue:
-//!          where it stood when it was next shown tells the clock. What was told so is a fact that the recording lacked,
+//!          where it stood when it was next shown, or first charged, tells the clock. What was told so is a fact that the recording lacked,
 //!          and counts as a disagreement where it is shown.
-//! Source.  kernel/sched/fair.c `enqueue_entity`, `place_entity` @ 6.12.
+//! Source.  kernel/sched/fair.c `enqueue_entity`, `place_entity` @ 6.1, 6.12.
 
 use super::Follower;
 use crate::judge::Class;
 use crate::record::What;
-use fairwind_sched::probe::{ProbeField, ProbePoint};
+use fairwind_sched::probe::{ProbeField, ProbePoint, Told};
 use fairwind_sched::{CpuId, Sched, SeId};
 
 /// The class of what a clock was told by.
 pub(super) const NOT_CLOCK: Class = Class::NotRecorded("clocks of groups that run");
 
 impl Follower<'_> {
-    /// The clock with which `place` puts an entity on a CPU's queue, no later than `latest`.
+    /// The clock, of a span of time, with which `place` puts an entity on a CPU's queue; `guess` if nothing tells it.
     pub(super) fn placing_clock(
         &mut self,
         cpu: CpuId,
         se: SeId,
-        latest: u64,
+        guess: u64,
+        (earliest, latest): (u64, u64),
         place: impl Fn(&mut Sched, u64),
     ) -> u64 {
         let Some(se) = self.beside_group(cpu, se) else {
-            return latest;
+            return guess;
         };
         let Some(shown) = self.next_shown(se) else {
-            return latest;
+            return guess;
         };
         let ahead = |clock: u64| {
             let mut copy = self.sched.clone();
             place(&mut copy, clock);
             copy.ses[se].vruntime.wrapping_sub(shown).cast_signed()
         };
-        let (mut least, mut most) = (self.sched.rqs[cpu].clock, latest);
-        let by = ahead(latest);
-        if by <= 0 || ahead(least) > 0 {
-            return latest;
+        let by = ahead(guess);
+        let mut least = earliest.max(self.sched.rqs[cpu].clock);
+        let mut most = latest.max(guess);
+        if by == 0 || least > most || ahead(least) > 0 || ahead(most) < 0 {
+            return guess;
         }
         while least < most {
             let middle = least + (most - least) / 2;
@@ -49,7 +51,7 @@ impl Follower<'_> {
             }
         }
         if ahead(least) != 0 {
-            return latest;
+            return guess;
         }
         self.clock_told.insert(se, (self.at, by));
         least
@@ -71,20 +73,30 @@ impl Follower<'_> {
         }
     }
 
-    /// The virtual runtime that an entity, which is told to be placed now, is next shown with.
+    /// The virtual runtime that an entity has where it is next shown, or had before it was first charged.
     fn next_shown(&self, se: SeId) -> Option<u64> {
         let told = &self.sched.probes.as_ref()?.told;
-        let placed = |told: &&fairwind_sched::probe::Told| {
-            told.point == ProbePoint::PlaceEntity && told.se == se
+        let placed = |told: &&Told| told.point == ProbePoint::PlaceEntity && told.se == se;
+        if let Some(told) = told.iter().find(placed) {
+            let next = self.times.shown(told.id, self.at)?;
+            let What::Probe { values, .. } = &self.records[next].what else {
+                return None;
+            };
+            return values[ProbeField::Vruntime as usize];
+        }
+        let entity = &self.sched.ses[se];
+        let (next, runtime) = *self
+            .times
+            .charges(self.pid(entity.task)?, self.at)
+            .first()?;
+        let What::Runtime {
+            vruntime: Some(charged),
+            ..
+        } = self.records[next].what
+        else {
+            return None;
         };
-        let id = told.iter().find(placed)?.id;
-        self.records[self.at + 1..]
-            .iter()
-            .find_map(|r| match &r.what {
-                What::Probe {
-                    address, values, ..
-                } if *address == id => values[ProbeField::Vruntime as usize],
-                _ => None,
-            })
+        let mut load = entity.load;
+        Some(charged.wrapping_sub(load.calc_delta_fair(runtime)))
     }
 }

@@ -62,7 +62,8 @@ impl Follower<'_> {
                 Effect::RaiseSoftirq { cpu } if self.ticks_again(cpu.0) => {
                     self.cpu(cpu.0).softirq_waits = true;
                 }
-                Effect::RaiseSoftirq { cpu } => self.softirq(r, cpu, clock),
+                // It runs once the tick is over, and so has been recorded.
+                Effect::RaiseSoftirq { cpu } => self.softirq(r, cpu, clock.max(r.ts)),
                 Effect::KickIlb { cpu } => self.kick(r, cpu),
                 other => self.sched.effects.push(other),
             }

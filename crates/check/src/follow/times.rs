@@ -2,6 +2,7 @@
 //! idle.
 
 use crate::record::{Record, What};
+use fairwind_sched::probe::ProbeField;
 use std::collections::BTreeMap;
 
 /// Places in the recording, by task and by CPU.
@@ -17,6 +18,8 @@ pub(super) struct Times {
     leaves: Vec<Vec<usize>>,
     /// All records of each CPU.
     own: Vec<Vec<usize>>,
+    /// Probes that show the virtual runtime of each entity, by its address.
+    shown: BTreeMap<u64, Vec<usize>>,
 }
 
 impl Times {
@@ -51,6 +54,11 @@ impl Times {
                 What::Wakeup { pid, prio, .. } => times.shows_prio(at, *pid, *prio),
                 What::Migrate { pid, .. } | What::Attach { pid, .. } => {
                     times.leaves_queue.entry(*pid).or_default().push(at);
+                }
+                What::Probe {
+                    address, values, ..
+                } if values[ProbeField::Vruntime as usize].is_some() => {
+                    times.shown.entry(*address).or_default().push(at);
                 }
                 _ => {}
             }
@@ -88,6 +96,14 @@ impl Times {
     pub(super) fn records_of(&self, cpu: u32, at: usize) -> &[usize] {
         let own = &self.own[cpu as usize];
         &own[own.partition_point(|&index| index < at)..]
+    }
+
+    /// The next probe after a record that shows the virtual runtime of the entity with an address.
+    pub(super) fn shown(&self, address: u64, at: usize) -> Option<usize> {
+        let shown = self.shown.get(&address)?;
+        shown
+            .get(shown.partition_point(|&index| index <= at))
+            .copied()
     }
 
     /// The record, not before `at`, with which a CPU next leaves idle.

@@ -164,9 +164,12 @@ impl Follower<'_> {
         self.told_of(ProbePoint::PlaceEntity, task);
         let clock = match told {
             Some(told) => told,
-            None => self.placing_clock(cpu, self.sched.tasks[task].se, clock, |sched, clock| {
-                sched.follow_wakeup(task, followed, clock);
-            }),
+            None => {
+                let se = self.sched.tasks[task].se;
+                self.placing_clock(cpu, se, clock, (wakeup.ts, r.ts), |sched, clock| {
+                    sched.follow_wakeup(task, followed, clock);
+                })
+            }
         };
         self.sched.follow_wakeup(task, followed, clock);
         self.forget_told();
@@ -309,9 +312,12 @@ impl Follower<'_> {
         self.told_of(ProbePoint::PlaceEntity, task);
         let clock = match told {
             Some(told) => told,
-            None => self.placing_clock(kernel, self.sched.tasks[task].se, clock, |sched, clock| {
-                sched.follow_new_task(task, kernel, clock);
-            }),
+            None => {
+                let se = self.sched.tasks[task].se;
+                self.placing_clock(kernel, se, clock, (0, r.ts), |sched, clock| {
+                    sched.follow_new_task(task, kernel, clock);
+                })
+            }
         };
         self.sched.follow_new_task(task, kernel, clock);
         if target == r.cpu {
