@@ -65,7 +65,7 @@ fn wakers_on_smt_of_6_12() {
             (Measure::Pick, 1164, 1163),
             (Measure::Preemption, 1147, 1147),
             (Measure::Placement, 135, 127),
-            (Measure::Balance, 68, 65),
+            (Measure::Balance, 68, 67),
         ],
     );
 }
@@ -78,7 +78,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3646),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 475, 472),
-            (Measure::Placement, 311, 294),
+            (Measure::Placement, 311, 296),
             (Measure::Balance, 39, 32),
         ],
     );
@@ -93,7 +93,7 @@ fn mix_on_smt_of_6_1() {
             (Measure::Pick, 1002, 1002),
             (Measure::Preemption, 1022, 1022),
             (Measure::Placement, 607, 594),
-            (Measure::Balance, 55, 51),
+            (Measure::Balance, 52, 50),
         ],
     );
 }
@@ -120,8 +120,8 @@ fn changes_of_6_1() {
             (Measure::State, 1388, 1388),
             (Measure::Pick, 547, 547),
             (Measure::Preemption, 491, 491),
-            (Measure::Placement, 187, 184),
-            (Measure::Balance, 19, 15),
+            (Measure::Placement, 187, 185),
+            (Measure::Balance, 16, 15),
         ],
     );
 }
@@ -135,7 +135,7 @@ fn realtime_of_6_12() {
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 113, 110),
             (Measure::Placement, 334, 326),
-            (Measure::Balance, 63, 27),
+            (Measure::Balance, 59, 29),
         ],
     );
 }
@@ -149,7 +149,7 @@ fn realtime_of_6_1() {
             (Measure::Pick, 159, 159),
             (Measure::Preemption, 123, 121),
             (Measure::Placement, 347, 343),
-            (Measure::Balance, 61, 32),
+            (Measure::Balance, 55, 28),
         ],
     );
 }
@@ -159,11 +159,11 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4449),
+            (Measure::State, 5211, 4446),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),
-            (Measure::Balance, 31, 21),
+            (Measure::Balance, 31, 22),
         ],
     );
 }
@@ -177,7 +177,7 @@ fn limits_of_6_1() {
             (Measure::Pick, 361, 356),
             (Measure::Preemption, 388, 385),
             (Measure::Placement, 350, 337),
-            (Measure::Balance, 37, 26),
+            (Measure::Balance, 38, 25),
         ],
     );
 }

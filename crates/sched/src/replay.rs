@@ -166,6 +166,7 @@ impl Sched {
         probes.limit_clock(cpu, now);
         self.set_time(now);
         let moves = moves?;
+        self.update_blocked_averages(cpu);
         let missed = self.follow_pass(&moves);
         Some(i32::from(missed < moves.len()))
     }

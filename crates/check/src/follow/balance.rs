@@ -133,9 +133,22 @@ impl Follower<'_> {
             self.cpu(r.cpu).clocks.clear();
             self.keep(r.cpu, sched);
         } else {
+            self.look(&asked.pass);
             self.follow_moves(r.cpu, clock, &asked.moves);
             self.note_balanced(&asked.moves);
+            for moved in &asked.moves {
+                self.sched.follow_next_balance(CpuId(moved.dest));
+            }
             self.forget_active_balance();
+        }
+    }
+
+    /// What the kernel's pass looked at it brought up to date, whatever it then moved.
+    fn look(&mut self, pass: &Pass) {
+        if let Pass::Softirq { clock, passes, .. } = pass {
+            for &(dest, sd) in passes {
+                self.sched.follow_look(dest, sd, *clock);
+            }
         }
     }
 

@@ -7,8 +7,8 @@
 //! Units.   ns of the trace clock, jiffies as in the debug file.
 //! Source.  kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_do_update_jiffies64`, `tick_nohz_irq_enter`,
 //!          `tick_nohz_stop_tick` @ 6.1, 6.12.
-//! Deviations. That a CPU stopped its tick is not recorded: it did if a tick that was due did not come. Interrupts of
-//!          idle CPUs other than the timer's are not recorded.
+//! Deviations. That a CPU stopped its tick is not recorded: it did if, after a tick that found it idle, the next one that was
+//!          due did not come. Interrupts of idle CPUs other than the timer's are not recorded.
 
 use crate::facts::ClockFacts;
 

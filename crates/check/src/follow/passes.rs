@@ -53,6 +53,26 @@ pub(super) enum Pass {
     },
 }
 
+impl Pass {
+    /// Has ours do it.
+    pub(super) fn ask(&self, sched: &mut Sched) {
+        match self {
+            Pass::Softirq { cpu, clock, passes } => {
+                for &(dest, sd) in passes {
+                    ask_softirq(sched, *cpu, dest, sd, *clock);
+                }
+            }
+            Pass::NewlyIdle {
+                cpu,
+                clock,
+                now,
+                prev_state,
+                passes,
+            } => ask_newly_idle(sched, *cpu, [*clock, *now], *prev_state, passes),
+        }
+    }
+}
+
 /// Ours after it did a pass.
 pub(super) struct Answer {
     pub(super) sched: Sched,
@@ -77,20 +97,7 @@ impl Follower<'_> {
                 copy.domains.sd[sd].nr_balance_failed = failed;
             }
         }
-        match &asked.pass {
-            Pass::Softirq { cpu, clock, passes } => {
-                for &(dest, sd) in passes {
-                    ask_softirq(&mut copy, *cpu, dest, sd, *clock);
-                }
-            }
-            Pass::NewlyIdle {
-                cpu,
-                clock,
-                now,
-                prev_state,
-                passes,
-            } => ask_newly_idle(&mut copy, *cpu, [*clock, *now], *prev_state, passes),
-        }
+        asked.pass.ask(&mut copy);
         answer(copy)
     }
 

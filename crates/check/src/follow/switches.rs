@@ -101,7 +101,6 @@ impl Follower<'_> {
                 self.throttle_above(r, prev_task, next_task);
             }
             self.sched.nohz_run_idle_balance(cpu);
-            self.stop_tick(r);
         }
     }
 

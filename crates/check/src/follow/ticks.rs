@@ -42,7 +42,7 @@ impl Follower<'_> {
         if may_tick && (idle || self.sched.tasks[curr].class == Class::Rt) {
             let clock = self.clock_at(cpu, r.ts);
             self.tick(r, clock);
-            if idle {
+            if idle && !r.need_resched {
                 self.stop_tick(r);
             }
         }
@@ -90,8 +90,9 @@ impl Follower<'_> {
     }
 
     /// An idle CPU stops its tick, as far as can be seen: none comes when the next one is due, although it is still
-    /// idle.
-    pub(super) fn stop_tick(&mut self, r: &Record) {
+    /// idle. It does so after a tick that found it idle: recordings with a probe on `nohz_balance_enter_idle` show none that
+    /// did so as it went idle.
+    fn stop_tick(&mut self, r: &Record) {
         if !self.jiffies.is_stopped(r.cpu) && !self.ticks_on(r.ts, self.next_on_cpu[self.at]) {
             self.tick_stopped(r.cpu);
         }

@@ -71,7 +71,7 @@ impl Sched {
     }
 
     /// Takes over what passes of `other`, a copy of this scheduler, noted down beside the queues: when domains are due,
-    /// and the nohz balancer's work.
+    /// what CPUs have left for fair tasks, and the nohz balancer's work.
     pub fn adopt_balance_notes(&mut self, other: &Sched) {
         self.domains.clone_from(&other.domains);
         self.nohz.clone_from(&other.nohz);
@@ -81,7 +81,17 @@ impl Sched {
             rq.next_balance = theirs.next_balance;
             rq.nohz_flags = theirs.nohz_flags;
             rq.idle_balance = theirs.idle_balance;
+            rq.cpu_capacity = theirs.cpu_capacity;
         }
+        self.cpu_sums.mark_all();
+    }
+
+    /// What a CPU brings up to date before a pass over a domain decides: its averages, and what its group has left for
+    /// fair tasks.
+    pub fn follow_look(&mut self, cpu: CpuId, sd: SdId, now: Nanos) {
+        self.set_time(now);
+        self.update_blocked_averages(cpu);
+        self.update_group_capacity(sd, cpu);
     }
 
     /// One pass over a domain towards its CPU, as that CPU's softirq does it, or another one's for an idle CPU.
@@ -93,6 +103,11 @@ impl Sched {
         let mut continue_balancing = true;
         self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing);
         self.domains.sd[sd].last_balance = self.jiffies;
+        self.follow_next_balance(cpu);
+    }
+
+    /// A CPU has balanced all of its domains that were due: the next of them is when it is to balance again.
+    pub fn follow_next_balance(&mut self, cpu: CpuId) {
         let busy = !self.idle_cpu(cpu) && !self.sched_idle_cpu(cpu);
         let due = self.domains.for_each_domain(cpu).map(|sd| {
             let interval = self.get_sd_balance_interval(sd, busy);
