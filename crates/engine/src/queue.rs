@@ -66,7 +66,7 @@ impl<E: Copy> EventQueue<E> {
     ///
     /// # Panics
     /// If the time has passed, or there is no such slot.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, slot: usize, time: u64, event: E) {
         let key = self.next_key(time);
         self.events[slot] = Some(event);
@@ -93,7 +93,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Takes the next event with its time, if that is not later than `until`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
         let (in_heap, in_slot) = (self.heap.first(), self.tree.first());
         let from_slot = in_slot < in_heap;

@@ -162,6 +162,7 @@ impl Sched {
     }
 
     /// The first task of a queue arrives: it may already be out of runtime.
+    #[inline]
     pub(crate) fn check_enqueue_throttle(&mut self, cfs_rq: CfsRqId) {
         if self.bandwidth_users == 0 {
             return;

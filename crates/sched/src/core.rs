@@ -5,9 +5,32 @@
 
 use crate::effects::Effect;
 use crate::flags::{DEQUEUE_SAVE, DEQUEUE_SLEEP, ENQUEUE_MIGRATED, ENQUEUE_RESTORE};
+use crate::rq::Rq;
 use crate::sched::Sched;
-use crate::task::{Class, OnRq};
+use crate::task::{Class, OnRq, Task, TaskState};
 use crate::units::{CpuId, TaskId};
+
+/// A task gets its CPU.
+#[inline]
+pub(crate) fn sched_info_arrive(rq: &mut Rq, task: &mut Task) {
+    if task.last_queued != 0 {
+        let delta = rq.clock - core::mem::take(&mut task.last_queued);
+        task.last_arrival = rq.clock;
+        task.stats.run_delay += delta;
+        task.stats.pcount += 1;
+        rq.stats.run_delay += delta;
+        rq.stats.pcount += 1;
+    }
+}
+
+/// A task loses its CPU; if it can still run it waits from now on.
+#[inline]
+pub(crate) fn sched_info_depart(rq: &mut Rq, task: &mut Task) {
+    rq.stats.rq_cpu_time += rq.clock - task.last_arrival;
+    if task.state == TaskState::Running && task.last_queued == 0 {
+        task.last_queued = rq.clock;
+    }
+}
 
 impl Sched {
     // ---- waiting times of /proc/PID/schedstat ------------------------------------------------------------------
@@ -26,28 +49,6 @@ impl Sched {
             let delta = rq.clock - core::mem::take(&mut t.last_queued);
             t.stats.run_delay += delta;
             rq.stats.run_delay += delta;
-        }
-    }
-
-    /// A task gets its CPU.
-    pub(crate) fn sched_info_arrive(&mut self, cpu: CpuId, task: TaskId) {
-        let (rq, t) = (&mut self.rqs[cpu], &mut self.tasks[task]);
-        if t.last_queued != 0 {
-            let delta = rq.clock - core::mem::take(&mut t.last_queued);
-            t.last_arrival = rq.clock;
-            t.stats.run_delay += delta;
-            t.stats.pcount += 1;
-            rq.stats.run_delay += delta;
-            rq.stats.pcount += 1;
-        }
-    }
-
-    /// A task loses its CPU; if it can still run it waits from now on.
-    pub(crate) fn sched_info_depart(&mut self, cpu: CpuId, task: TaskId) {
-        let (rq, t) = (&mut self.rqs[cpu], &mut self.tasks[task]);
-        rq.stats.rq_cpu_time += rq.clock - t.last_arrival;
-        if t.state == crate::task::TaskState::Running && t.last_queued == 0 {
-            t.last_queued = rq.clock;
         }
     }
 

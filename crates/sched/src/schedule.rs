@@ -3,6 +3,7 @@
 //! Source. kernel/sched/core.c `__schedule`, `pick_next_task`, `sched_tick`; syscalls.c `do_sched_yield`, `yield_to`
 //!         @ 6.1, 6.12.
 
+use crate::core::{sched_info_arrive, sched_info_depart};
 use crate::features::Feature;
 use crate::flags::DEQUEUE_SPECIAL;
 use crate::sched::Sched;
@@ -41,12 +42,13 @@ impl Sched {
     /// whatever its state says.
     pub fn schedule(&mut self, cpu: CpuId, now: Nanos, preempt: bool) -> Switch {
         self.set_time(now);
-        self.cpu_sums.mark(cpu);
         let rq = &mut self.rqs[cpu];
         let (prev, is_idle, nothing_queued) = (rq.curr, rq.curr == rq.idle, rq.nr_running == 0);
         rq.stats.sched_count += 1;
         let skip = core::mem::take(&mut rq.clock_skip_requested);
-        if !skip {
+        if skip {
+            self.cpu_sums.mark(cpu);
+        } else {
             self.update_rq_clock(cpu);
         }
         if skip && self.fair.clock_skip_lasts {
@@ -100,17 +102,17 @@ impl Sched {
         let rq = &mut self.rqs[cpu];
         rq.stats.nr_switches += 1;
         rq.curr = next;
-        let idle = rq.idle;
-        self.tasks[next].on_cpu = true;
         let t = &mut self.tasks[prev];
         t.on_cpu = false;
         t.stats.nvcsw += u64::from(voluntary);
         t.stats.nivcsw += u64::from(!voluntary);
-        if prev != idle {
-            self.sched_info_depart(cpu, prev);
+        if prev != rq.idle {
+            sched_info_depart(rq, t);
         }
-        if next != idle {
-            self.sched_info_arrive(cpu, next);
+        let t = &mut self.tasks[next];
+        t.on_cpu = true;
+        if next != rq.idle {
+            sched_info_arrive(rq, t);
         }
         if prev_state == TaskState::Dead && voluntary && self.tasks[prev].class == Class::Fair {
             self.finish_delayed(prev);

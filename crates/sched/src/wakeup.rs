@@ -287,10 +287,11 @@ impl Sched {
         let mut slow = SdId::NONE;
         let mut sd = self.domains.base[this_cpu.idx()];
         while sd.is_some() {
-            let flags = self.domains.sd[sd].flags;
+            let domain = &self.domains.sd[sd];
+            let (flags, parent) = (domain.flags, domain.parent);
             if want_affine
                 && flags & SD_WAKE_AFFINE != 0
-                && self.domains.sched_domain_span(sd).test(prev_cpu)
+                && (this_cpu == prev_cpu || self.domains.sched_domain_span(sd).test(prev_cpu))
             {
                 if this_cpu != prev_cpu {
                     new_cpu = self.wake_affine(sd, task, this_cpu, prev_cpu, sync);
@@ -303,7 +304,7 @@ impl Sched {
             } else if !want_affine {
                 break;
             }
-            sd = self.domains.sd[sd].parent;
+            sd = parent;
         }
         if slow.is_some() {
             self.search.slow_path += 1;

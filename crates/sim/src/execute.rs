@@ -15,6 +15,7 @@ const CHUNK: u64 = RUNTIME_CHUNK_NS << 10;
 
 impl Simulation {
     /// Charges the running task for what it has executed since its stretch was planned.
+    #[inline]
     pub(crate) fn charge(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu.idx()];
         debug_assert_eq!(c.running, self.sched.rqs[cpu].curr);
@@ -55,10 +56,10 @@ impl Simulation {
     pub(crate) fn resume(&mut self, cpu: CpuId) {
         loop {
             let rq = &self.sched.rqs[cpu];
-            let (curr, stop, need_resched) = (rq.curr, rq.stop, rq.need_resched);
-            if self.sched.is_idle(cpu) {
-                let settled = self.cpus[cpu.idx()].debt == 0;
-                if need_resched && settled {
+            let (curr, idle, stop, need_resched) = (rq.curr, rq.idle, rq.stop, rq.need_resched);
+            let c = &mut self.cpus[cpu.idx()];
+            if curr == idle {
+                if need_resched && c.debt == 0 {
                     self.switch(cpu);
                     if !self.sched.is_idle(cpu) {
                         continue;
@@ -67,7 +68,7 @@ impl Simulation {
                 self.enter_idle(cpu);
                 return;
             }
-            let debt = std::mem::take(&mut self.cpus[cpu.idx()].debt);
+            let debt = std::mem::take(&mut c.debt);
             let run = &mut self.tasks[curr.idx()];
             run.kernel_left += debt;
             let need_resched = need_resched && run.preempt_count == 0;
@@ -131,6 +132,7 @@ impl Simulation {
     }
 
     /// Plans kernel work.
+    #[inline]
     pub(crate) fn plan_kernel(&mut self, cpu: CpuId, left: Nanos) {
         let speed = self.kernel_speed(cpu);
         self.plan(cpu, Segment::Kernel { speed }, length_at(left, speed));
@@ -152,6 +154,7 @@ impl Simulation {
     }
 
     /// Plans a stretch of so long.
+    #[inline]
     pub(crate) fn plan(&mut self, cpu: CpuId, segment: Segment, length: Nanos) {
         let generation = self.begin(cpu, segment);
         self.queue.set(

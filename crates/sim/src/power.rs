@@ -6,7 +6,7 @@
 //!        difference to an active core.
 //! Units. mW, ns and nJ·1000 (= mW·ns).
 
-use fairwind_machine::Machine;
+use fairwind_machine::{Machine, Power};
 use fairwind_sched::Nanos;
 
 /// The energy of one package so far.
@@ -16,6 +16,15 @@ struct Package {
     cores_mw: u64,
     awake: u32,
     energy: u128,
+}
+
+impl Package {
+    #[inline]
+    fn advance(&mut self, now: Nanos, power: &Power) {
+        let mw = power.package_mw(self.cores_mw, self.awake > 0);
+        self.energy += u128::from(mw) * u128::from(now - self.since);
+        self.since = now;
+    }
 }
 
 /// Adds up energy.
@@ -62,10 +71,10 @@ impl PowerMeter {
         core: usize,
         busy: u32,
     ) {
-        self.advance(now, machine, package);
-        let before = std::mem::replace(&mut self.core_busy[core], busy);
         let power = &machine.costs.power;
         let p = &mut self.packages[package];
+        p.advance(now, power);
+        let before = std::mem::replace(&mut self.core_busy[core], busy);
         p.cores_mw =
             p.cores_mw + power.core_mw(busy, self.idle_mw) - power.core_mw(before, self.idle_mw);
         match (before, busy) {
@@ -75,17 +84,10 @@ impl PowerMeter {
         }
     }
 
-    fn advance(&mut self, now: Nanos, machine: &Machine, package: usize) {
-        let p = &mut self.packages[package];
-        let mw = machine.costs.power.package_mw(p.cores_mw, p.awake > 0);
-        p.energy += u128::from(mw) * u128::from(now - p.since);
-        p.since = now;
-    }
-
     /// Brings all packages up to now.
     pub(crate) fn advance_all(&mut self, now: Nanos, machine: &Machine) {
-        for package in 0..self.packages.len() {
-            self.advance(now, machine, package);
+        for package in &mut self.packages {
+            package.advance(now, &machine.costs.power);
         }
     }
 

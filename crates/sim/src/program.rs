@@ -74,11 +74,12 @@ impl Simulation {
     /// The running task sleeps (or dies), until a time or until it is woken.
     fn block(&mut self, cpu: CpuId, state: TaskState, until: Option<u64>) {
         let kernel = &self.machine.costs.kernel;
-        self.cpus[cpu.idx()].debt += kernel.syscall_ns;
+        let c = &mut self.cpus[cpu.idx()];
+        c.debt += kernel.syscall_ns;
         if let Some(until) = until {
-            self.cpus[cpu.idx()].debt += kernel.timer_ns;
-            self.cpus[cpu.idx()].arm_timer(self.now, until);
-            let task = self.tasks[self.sched.rqs[cpu].curr.idx()].program;
+            c.debt += kernel.timer_ns;
+            c.arm_timer(self.now, until);
+            let task = self.tasks[c.running.idx()].program;
             self.queue.push(
                 until,
                 Event::Timer {
@@ -92,12 +93,12 @@ impl Simulation {
     }
 
     fn carry_out_program_effects(&mut self, cpu: CpuId, curr: TaskId) {
-        let mut effects = std::mem::take(&mut self.program_effects);
-        for effect in &effects.list {
-            self.program_effect(cpu, curr, *effect);
+        let mut next = 0;
+        while let Some(&effect) = self.program_effects.list.get(next) {
+            self.program_effect(cpu, curr, effect);
+            next += 1;
         }
-        effects.clear();
-        self.program_effects = effects;
+        self.program_effects.clear();
     }
 
     fn program_effect(&mut self, cpu: CpuId, curr: TaskId, effect: Effect) {

@@ -176,7 +176,7 @@ impl Simulation {
     }
 
     /// Handles the next event of this machine; false: there is none up to `until`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn own_event(&mut self, until: Nanos) -> bool {
         let Some((time, event)) = self.queue.pop_until(until) else {
             return false;
@@ -232,7 +232,7 @@ impl Simulation {
     }
 
     /// Handles an event, or keeps it if it is for a vCPU that does not run.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle(&mut self, event: Event) {
         self.totals.events += 1;
         if self.platform.is_some() && self.defer(event) {
@@ -242,7 +242,7 @@ impl Simulation {
     }
 
     /// Handles an event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, event: Event) {
         match event {
             Event::Segment { cpu, generation } => {

@@ -46,10 +46,11 @@ impl Simulation {
     /// The running task sets its state and goes to `schedule`. It is on its CPU until it has got there, and if it is woken on its
     /// way it does not sleep.
     pub(crate) fn go_to_sleep(&mut self, cpu: CpuId, state: TaskState) {
-        let curr = self.sched.rqs[cpu].curr;
         self.sched.set_current_state(cpu, state);
+        let curr = self.cpus[cpu.idx()].running;
         self.tasks[curr.idx()].goes_to_sleep = true;
-        self.cpus[cpu.idx()].debt += self.machine.costs.kernel.schedule_ns + self.sleep_ns(curr);
+        let cost = self.machine.costs.kernel.schedule_ns + self.sleep_ns(curr);
+        self.cpus[cpu.idx()].debt += cost;
     }
 
     /// What it takes to take a task off its queue because it sleeps.

@@ -5,7 +5,7 @@ use crate::features::Feature;
 use crate::load::UPDATE_TG;
 use crate::probe::ProbePoint;
 use crate::sched::Sched;
-use crate::units::{CfsRqId, SeId};
+use crate::units::{CfsRqId, CpuId, SeId};
 
 impl Sched {
     // ---- running -----------------------------------------------------------------------------------------------------
@@ -42,12 +42,17 @@ impl Sched {
             && (self.deadline_before(pse, se) || !self.entity_eligible(cfs_rq, se))
     }
 
+    /// Most calls come twice at one time, or on a queue that runs nobody: those end before the function proper.
+    #[inline]
     pub(super) fn update_curr_eevdf(&mut self, cfs_rq: CfsRqId) {
         let cfs = &self.cfs_rqs[cfs_rq];
         let (curr, cpu) = (cfs.curr, cfs.cpu);
-        if curr.is_none() {
-            return;
+        if curr.is_some() && self.ses[curr].exec_start != self.rqs[cpu].clock_task {
+            self.charge_time(cfs_rq, cpu, curr);
         }
+    }
+
+    fn charge_time(&mut self, cfs_rq: CfsRqId, cpu: CpuId, curr: SeId) {
         let delta_exec = self.charge_curr(cpu, curr);
         if delta_exec == 0 {
             return;

@@ -35,9 +35,12 @@ impl Sched {
     /// a task's policy or priority was changed.
     #[inline]
     pub(crate) fn rt_balance_callbacks(&mut self, cpu: CpuId) {
-        if self.rqs[cpu].rt.callbacks.waiting[0].is_none() {
-            return;
+        if self.rqs[cpu].rt.callbacks.waiting[0].is_some() {
+            self.call_back_rt(cpu);
         }
+    }
+
+    fn call_back_rt(&mut self, cpu: CpuId) {
         for callback in core::mem::take(&mut self.rqs[cpu].rt.callbacks)
             .waiting
             .into_iter()
