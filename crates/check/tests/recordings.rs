@@ -159,7 +159,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4446),
+            (Measure::State, 5211, 4454),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),

@@ -379,11 +379,11 @@ impl Sched {
         if in_line && moved {
             (self.fair.timeline_add)(self, cfs_rq, se);
         }
-        self.take_over_origin(cfs_rq, told);
+        self.take_over_sums(cfs_rq, se, told);
     }
 
-    /// With equal weights and places, different sums mean another origin.
-    fn take_over_origin(&mut self, cfs_rq: CfsRqId, told: &ProbeValues) {
+    /// With equal weights and places, different sums mean another origin; else some entity is elsewhere.
+    fn take_over_sums(&mut self, cfs_rq: CfsRqId, shown: SeId, told: &ProbeValues) {
         let (Some(sum), Some(load)) = (
             told[ProbeField::AvgVruntime as usize],
             told[ProbeField::AvgLoad as usize],
@@ -393,6 +393,7 @@ impl Sched {
         let cfs = &mut self.cfs_rqs[cfs_rq];
         let apart = cfs.avg_vruntime.wrapping_sub(sum.cast_signed());
         if load == 0 || load != cfs.avg_load || apart % load.cast_signed() != 0 {
+            self.follow_sums(cfs_rq, shown, sum.cast_signed(), load);
             return;
         }
         cfs.avg_vruntime = sum.cast_signed();

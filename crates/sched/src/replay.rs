@@ -8,6 +8,7 @@
 mod before_placement;
 mod limits;
 mod shares;
+mod sums;
 
 pub use before_placement::BeforePlacement;
 
