@@ -85,6 +85,8 @@ pub enum Effect {
     Waking {
         /// Who is woken.
         task: TaskId,
+        /// Where it went to sleep: its CPU is not chosen yet.
+        cpu: CpuId,
     },
     /// A wakeup is complete (sched_wakeup).
     Wakeup {

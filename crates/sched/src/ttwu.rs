@@ -72,8 +72,9 @@ impl Sched {
         if !self.is_blocked(task) {
             return None;
         }
-        self.effects.push(Effect::Waking { task });
         let t = &mut self.tasks[task];
+        let cpu = t.cpu;
+        self.effects.push(Effect::Waking { task, cpu });
         if self.rqs[this_cpu].curr == task {
             // It is about to sleep and has not: nothing to queue.
             self.ttwu_do_wakeup(task);

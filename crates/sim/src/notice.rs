@@ -99,7 +99,7 @@ impl Simulation {
             } => {
                 self.stop_one_cpu(cpu, target, StopWork::Migrate { task, dest });
             }
-            Effect::Waking { task } => {
+            Effect::Waking { task, .. } => {
                 self.totals.wakeups += 1;
                 let run = &mut self.tasks[task.idx()];
                 run.wakeups += 1;

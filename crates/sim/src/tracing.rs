@@ -204,14 +204,11 @@ impl Tracer {
             (task.0, t.prio, t.cpu.0)
         };
         let kind = match effect {
-            Effect::Waking { task } => {
-                let (task, prio, target_cpu) = about(task);
-                EventKind::SchedWaking {
-                    task,
-                    prio,
-                    target_cpu,
-                }
-            }
+            Effect::Waking { task, cpu } => EventKind::SchedWaking {
+                task: task.0,
+                prio: sched.tasks[task].prio,
+                target_cpu: cpu.0,
+            },
             Effect::Wakeup { task } => {
                 let (task, prio, target_cpu) = about(task);
                 EventKind::SchedWakeup {

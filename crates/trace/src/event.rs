@@ -82,7 +82,7 @@ pub enum EventKind {
         task: u32,
         /// Its priority.
         prio: i32,
-        /// The CPU it last ran on.
+        /// The CPU it last ran on, before another is chosen.
         target_cpu: u32,
     },
     /// A woken task is runnable.

@@ -22,7 +22,8 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
         rq.clock_pelt_idle = start;
         rq.clock_idle = start;
         rq.next_balance = jiffies;
-        rq.idle_stamp = start;
+        // A CPU that is idle has begun to be.
+        rq.idle_stamp = start.max(1);
     }
     for facts in &facts.cpus {
         if facts.cpu as usize >= sched.nr_cpus() || facts.next_balance == 0 {
