@@ -159,11 +159,11 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4454),
+            (Measure::State, 5211, 4490),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),
-            (Measure::Balance, 31, 22),
+            (Measure::Balance, 31, 21),
         ],
     );
 }

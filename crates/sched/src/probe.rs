@@ -9,6 +9,7 @@
 //! Not here.   What a difference means: the caller judges.
 
 use crate::replay::NewIdle;
+use crate::replay::weights::Course;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, Nanos, SeId};
 use alloc::boxed::Box;
@@ -130,6 +131,10 @@ pub struct Probes {
     pub newidle: Option<NewIdle>,
     /// How far the clock of each CPU can go: its running task is not charged before.
     limits: Vec<Nanos>,
+    /// What was done to groups' entities since they were last told, by id.
+    pub(crate) courses: Vec<Option<Course>>,
+    /// How often what weights told changed a group's load, by id.
+    pub(crate) mends: Vec<u32>,
 }
 
 impl Probes {
@@ -201,6 +206,10 @@ impl Sched {
 
     #[cold]
     fn hold(&mut self, point: ProbePoint, cfs_rq: CfsRqId, se: SeId) {
+        if point == ProbePoint::StatRuntime && !self.ses[se].is_task() {
+            self.note_ran(se);
+            return;
+        }
         let Some(probes) = &mut self.probes else {
             return;
         };
@@ -238,7 +247,11 @@ impl Sched {
             if let Some(weight) = told.values[ProbeField::Weight as usize] {
                 self.follow_group_weight(se, weight);
             }
+            if !places && self.ses[se].on_rq {
+                self.follow_group_times(cfs_rq, se, &told.values);
+            }
             self.take_over(point, cfs_rq, se, &told.values);
+            self.begin_course(se, places);
         }
         if let Some(probes) = &mut self.probes {
             probes.held.push(held);

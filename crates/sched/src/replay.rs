@@ -9,6 +9,7 @@ mod before_placement;
 mod limits;
 mod shares;
 mod sums;
+pub(crate) mod weights;
 
 pub use before_placement::BeforePlacement;
 

@@ -30,7 +30,7 @@ impl Sched {
 
     /// The queue's sums with the running entity counted in: (Σ w·(v − v0), Σ w).
     #[inline]
-    pub(super) fn vruntime_sums(&self, cfs: &CfsRq) -> (i64, i64) {
+    pub(crate) fn vruntime_sums(&self, cfs: &CfsRq) -> (i64, i64) {
         let (mut runtime, mut weight) = (cfs.avg_vruntime, cfs.avg_load as i64);
         if cfs.curr.is_some() {
             let curr = &self.ses[cfs.curr];

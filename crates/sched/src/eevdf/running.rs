@@ -114,6 +114,9 @@ impl Sched {
         if on_rq {
             self.update_curr_eevdf(cfs_rq);
             avruntime = self.avg_vruntime(cfs_rq);
+            if self.probes.is_some() {
+                self.note_weighed(cfs_rq, se);
+            }
             if !curr {
                 self.timeline_remove(cfs_rq, se);
             }
@@ -142,9 +145,11 @@ impl Sched {
             return;
         }
         let shares = self.calc_group_shares(gcfs_rq);
+        let cfs_rq = self.ses[se].cfs_rq;
         if self.ses[se].load.weight != shares {
-            let cfs_rq = self.ses[se].cfs_rq;
             self.reweight_entity_eevdf(cfs_rq, se, shares);
+        } else if self.probes.is_some() && self.ses[se].on_rq {
+            self.note_weighed(cfs_rq, se);
         }
     }
 

@@ -10,7 +10,7 @@
 use crate::entity::scale_load_down;
 use crate::group::MIN_SHARES;
 use crate::sched::Sched;
-use crate::units::{CfsRqId, SeId};
+use crate::units::{CfsRqId, GroupId, SeId};
 
 impl Sched {
     /// The entity of a group that has just been given a weight has another one in the other kernel.
@@ -40,7 +40,7 @@ impl Sched {
     }
 
     /// The other queues of a queue's group contribute more than ours, by so much.
-    fn mend_contribution(&mut self, cfs_rq: CfsRqId, by: i64) {
+    pub(super) fn mend_contribution(&mut self, cfs_rq: CfsRqId, by: i64) {
         let tg = self.cfs_rqs[cfs_rq].tg;
         let queues = self.groups[tg].cfs_rq.iter();
         let missed = |&queue: &CfsRqId| {
@@ -55,6 +55,21 @@ impl Sched {
             *contribution = contribution.saturating_add_signed(by);
             self.groups[tg].load_avg += by;
         }
+        if let Some(probes) = &mut self.probes {
+            if probes.mends.len() <= tg.idx() {
+                probes.mends.resize(tg.idx() + 1, 0);
+            }
+            probes.mends[tg.idx()] += 1;
+        }
+    }
+
+    /// How often a group's load has been mended.
+    pub(super) fn mends(&self, tg: GroupId) -> u32 {
+        let mends = self
+            .probes
+            .as_ref()
+            .and_then(|probes| probes.mends.get(tg.idx()));
+        mends.copied().unwrap_or(0)
     }
 
     /// Do the weights of groups on a queue, or of the entity, depend on when other CPUs bring their averages up to date?
