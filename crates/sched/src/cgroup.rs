@@ -4,8 +4,7 @@
 //! Source. kernel/sched/core.c `sched_create_group`, `tg_set_cfs_bandwidth`; fair.c `online_fair_sched_group`,
 //!         `sched_group_set_shares`, `sched_group_set_idle` @ 6.1, 6.12; kernel/sched/sched.h `sched_weight_from_cgroup`.
 
-use crate::cfs_rq::CfsRq;
-use crate::entity::{LoadWeight, NICE_0_LOAD, SchedEntity, WEIGHT_IDLEPRIO, scale_load};
+use crate::entity::{NICE_0_LOAD, WEIGHT_IDLEPRIO, scale_load};
 use crate::features::Feature;
 use crate::group::{
     CfsBandwidth, DEFAULT_CFS_PERIOD, MAX_SHARES, MIN_SHARES, RUNTIME_INF, TaskGroup,
@@ -13,7 +12,7 @@ use crate::group::{
 use crate::interleave::{MAX_BW_PERIOD, MIN_BW_PERIOD};
 use crate::load::UPDATE_TG;
 use crate::sched::Sched;
-use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
+use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId};
 use alloc::vec::Vec;
 
 /// Why a group could not be changed.
@@ -73,21 +72,17 @@ impl Sched {
         self.groups[parent].children.insert(0, group);
         let queue_parent = self.queue_parent(group);
         let idle = self.groups_are_flat() && self.is_idle_group(parent);
-        for cpu in self.rqs.ids() {
-            let se = self.ses.next_id();
-            let cfs_rq = self.cfs_rqs.push(CfsRq::new(group, cpu, se));
-            self.cfs_rqs[cfs_rq].idle = idle;
+        for (cpu, (cfs_rq, se)) in self.rqs.ids().zip(self.take_group_rows()) {
+            let cfs = &mut self.cfs_rqs[cfs_rq];
+            cfs.tg = group;
+            cfs.idle = idle;
             let parent_cfs = self.groups[queue_parent].cfs_rq[cpu.idx()];
             let parent_se = self.cfs_rqs[parent_cfs].se;
-            let mut entity = SchedEntity::new(LoadWeight::new(NICE_0_LOAD), TaskId::NONE, cfs_rq);
+            let depth = { parent_se.get() }.map_or(0, |parent| self.ses[parent].depth + 1);
+            let entity = &mut self.ses[se];
             entity.cfs_rq = parent_cfs;
             entity.parent = parent_se;
-            entity.depth = if parent_se.is_some() {
-                self.ses[parent_se].depth + 1
-            } else {
-                0
-            };
-            self.ses.push(entity);
+            entity.depth = depth;
             self.groups[group].cfs_rq.push(cfs_rq);
         }
         for cpu in self.rqs.ids() {

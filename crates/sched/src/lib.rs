@@ -23,6 +23,7 @@ pub mod entity;
 pub mod features;
 pub mod flags;
 pub mod group;
+mod group_rows;
 pub mod interleave;
 pub mod levels;
 pub mod nohz;

@@ -15,6 +15,7 @@ use crate::entity::{LoadWeight, SchedEntity};
 use crate::fair_class::FairClass;
 use crate::features::Feature;
 use crate::group::{CfsBandwidth, RUNTIME_INF, TaskGroup};
+use crate::group_rows::GroupRows;
 use crate::nohz::Nohz;
 use crate::pelt::{SchedAvg, UTIL_SUM_FULL};
 use crate::probe::Probes;
@@ -64,6 +65,7 @@ pub struct Sched {
     pub cfs_rqs: Table<CfsRqId, CfsRq>,
     /// Groups.
     pub groups: Table<GroupId, TaskGroup>,
+    pub(crate) group_rows: GroupRows,
     masks: Vec<(CpuMask, u32)>,
     /// CPUs that take part in scheduling.
     pub active: CpuMask,
@@ -125,6 +127,7 @@ impl Sched {
             ses: Table::new(),
             cfs_rqs: Table::new(),
             groups: Table::new(),
+            group_rows: GroupRows::default(),
             masks: vec![(active.clone(), nr_cpus as u32)],
             search_mask: CpuMask::none(nr_cpus),
             cpu_sums,

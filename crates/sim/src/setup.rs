@@ -246,6 +246,7 @@ impl Simulation {
     }
 
     fn make_groups(&mut self) {
+        self.sched.reserve_groups(self.workload.groups.len());
         for idx in 0..self.workload.groups.len() {
             let spec = self.workload.groups[idx].clone();
             let group = match spec.parent {
