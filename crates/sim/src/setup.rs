@@ -197,6 +197,8 @@ impl Simulation {
             spinlocks: vec![Spinlock::default(); workload.objects.spinlocks.len()],
             warmth: Warmth::new(&machine),
             stream_cpus: vec![CpuId::NONE; workload.objects.streams.len()],
+            stream_memory: vec![0; workload.objects.streams.len()],
+            socket_memory: 0,
             power: PowerMeter::new(&machine, nr_packages, nr_cores),
             totals: Totals::default(),
             tracer: None,

@@ -82,6 +82,10 @@ pub struct Simulation {
     pub(crate) warmth: Warmth,
     /// Where each stream was last used, `[nr_streams]`.
     pub(crate) stream_cpus: Vec<CpuId>,
+    /// Memory of the socket buffers in each stream when it was last used, `[nr_streams]`.
+    pub(crate) stream_memory: Vec<u32>,
+    /// That of all streams together.
+    pub(crate) socket_memory: u64,
     pub(crate) power: PowerMeter,
     pub(crate) totals: Totals,
     pub(crate) tracer: Option<Tracer>,

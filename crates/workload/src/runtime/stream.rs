@@ -101,6 +101,14 @@ impl Stream {
         }
     }
 
+    /// Memory of the socket buffers in it.
+    pub(crate) fn memory(&self) -> u32 {
+        match &self.buffer {
+            Buffer::Unix(unix) => unix.charged(),
+            Buffer::Pipe(_) | Buffer::Tcp(_) => 0,
+        }
+    }
+
     /// What a read of it is.
     pub(crate) fn read_call(&self) -> Call {
         match self.buffer {

@@ -103,4 +103,9 @@ impl Runtime {
         let stream = &self.streams[stream as usize];
         (stream.written, stream.read)
     }
+
+    /// Memory of the socket buffers in a stream.
+    pub fn stream_memory(&self, stream: u32) -> u32 {
+        self.streams[stream as usize].memory()
+    }
 }

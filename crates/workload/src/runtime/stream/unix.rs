@@ -59,6 +59,11 @@ impl Unix {
         self.skbs.is_empty()
     }
 
+    /// Memory of the buffers in the queue.
+    pub(super) fn charged(&self) -> u32 {
+        self.charged
+    }
+
     pub(super) fn write(&mut self, bytes: u32, caller: &mut Caller) -> bool {
         while caller.call.moved < bytes {
             if self.charged >= SNDBUF {
