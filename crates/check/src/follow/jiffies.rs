@@ -1,9 +1,10 @@
 //! Jiffies, as the kernel counted them: they lag behind the time wherever the CPU that counts is late.
 //!
-//! Model.   Ticks are due at multiples of their length of `ktime`. One CPU, the timekeeper, brings jiffies up to date
-//!          in its tick, and so does each CPU that leaves a state without ticks, or is interrupted in one. The duty
-//!          goes to the next CPU that ticks when the timekeeper stops its tick; a CPU that sees jiffies stand still for
-//!          five of its ticks brings them up to date once.
+//! Model.   Ticks are due at multiples of their length of `ktime`, on all CPUs at once; a timer interrupt is a tick if one has
+//!          come due since the CPU's last. One CPU, the timekeeper, brings jiffies up to date in its tick, and so does
+//!          each CPU that leaves a state without ticks, or is interrupted in one. The duty goes to the next CPU that
+//!          ticks when the timekeeper stops its tick; a CPU that sees jiffies stand still for five of its ticks brings
+//!          them up to date once.
 //! Units.   ns of the trace clock, jiffies as in the debug file.
 //! Source.  kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_do_update_jiffies64`, `tick_nohz_irq_enter`,
 //!          `tick_nohz_stop_tick` @ 6.1, 6.12.
@@ -18,6 +19,8 @@ const MAX_STALLED: u32 = 5;
 #[derive(Clone, Copy, Debug, Default)]
 struct CpuTick {
     stopped: bool,
+    /// Before this its timer interrupts are those of other timers.
+    next_tick: u64,
     last_jiffies: u64,
     stalled: u32,
 }
@@ -30,12 +33,15 @@ pub(super) struct Jiffies {
     epoch: u64,
     at_epoch: u64,
     now: u64,
+    /// When ticks are due follows from clocks of the kernel.
+    is_phase_known: bool,
     timekeeper: Option<u32>,
     cpus: Vec<CpuTick>,
 }
 
 impl Jiffies {
     pub(super) fn new(clock: Option<ClockFacts>, tick: u64, start: u64, nr_cpus: usize) -> Jiffies {
+        let is_phase_known = clock.is_some();
         let clock = clock.unwrap_or(ClockFacts {
             jiffies: start / tick,
             sched_clock: start,
@@ -50,6 +56,7 @@ impl Jiffies {
             epoch,
             at_epoch: counted,
             now: counted,
+            is_phase_known,
             timekeeper: None,
             cpus: vec![CpuTick::default(); nr_cpus],
         };
@@ -80,6 +87,10 @@ impl Jiffies {
             self.update(ts);
             return false;
         }
+        if self.is_phase_known && ts < self.cpus[at].next_tick {
+            return false;
+        }
+        self.cpus[at].next_tick = self.next_tick(ts);
         let timekeeper = *self.timekeeper.get_or_insert(cpu);
         if timekeeper == cpu {
             self.update(ts);
@@ -111,6 +122,7 @@ impl Jiffies {
         if self.cpus[at].stopped {
             self.update(ts);
             self.cpus[at].stopped = !leaves_idle;
+            self.cpus[at].next_tick = self.next_tick(ts);
         }
     }
 
@@ -145,6 +157,17 @@ mod tests {
         assert_eq!(j.now(), 101, "cpu0 is late");
         j.timer(0, 14_000_000);
         assert_eq!(j.now(), 103);
+    }
+
+    #[test]
+    fn other_timers_are_no_ticks() {
+        let mut j = jiffies();
+        assert!(j.timer(0, 6_100_000));
+        for ts in [6_200_000, 7_000_000, 9_900_000] {
+            assert!(!j.timer(0, ts));
+        }
+        assert!(j.timer(0, 10_050_000));
+        assert_eq!(j.now(), 102);
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!        is judged there. A charge in the task's own context comes from `schedule()` that goes on with
 //!        the same task, or from a system call that asks for run times. A tick asks for the balancing softirq
 //!        of its CPU, and others to balance for those that are idle: both are followed here, and then in `balance`.
-//! Deviations. Of the timer interrupts of a CPU that is idle or runs an RT task each counts as a tick while the tick is not stopped.
+//! Deviations. Where the kernel's clocks are not told, each timer interrupt of a CPU that is idle or runs an RT task counts
+//!        as a tick while the tick is not stopped.
 
 use super::Follower;
 use super::classify::Pair;
