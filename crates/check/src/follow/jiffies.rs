@@ -8,10 +8,11 @@
 //! Units.   ns of the trace clock, jiffies as in the debug file.
 //! Source.  kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_do_update_jiffies64`, `tick_nohz_irq_enter`,
 //!          `tick_nohz_stop_tick` @ 6.1, 6.12.
-//! Deviations. That a CPU stopped its tick is not recorded: it did if, after a tick that found it idle, the next one that was
+//! Deviations. Without records of timer interrupts jiffies are those that are due. That a CPU stopped its tick is not recorded: it did if, after a tick that found it idle, the next one that was
 //!          due did not come. Interrupts of idle CPUs other than the timer's are not recorded.
 
 use crate::facts::ClockFacts;
+use crate::record::{Record, What};
 
 /// `MAX_STALLED_JIFFIES`.
 const MAX_STALLED: u32 = 5;
@@ -37,13 +38,22 @@ pub(super) struct Jiffies {
     is_phase_known: bool,
     timekeeper: Option<u32>,
     cpus: Vec<CpuTick>,
+    /// Timer interrupts are recorded.
+    timers: bool,
 }
 
 impl Jiffies {
-    pub(super) fn new(clock: Option<ClockFacts>, tick: u64, start: u64, nr_cpus: usize) -> Jiffies {
+    pub(super) fn new(
+        clock: Option<ClockFacts>,
+        tick: u64,
+        records: &[Record],
+        nr_cpus: usize,
+    ) -> Jiffies {
+        let start = records.first().map_or(0, |record| record.ts);
         let is_phase_known = clock.is_some();
         let clock = clock.unwrap_or(ClockFacts {
-            jiffies: start / tick,
+            // Kernels do not count from 0.
+            jiffies: start / tick + 1,
             sched_clock: start,
             cpu_clock: start,
             ktime: start,
@@ -59,9 +69,19 @@ impl Jiffies {
             is_phase_known,
             timekeeper: None,
             cpus: vec![CpuTick::default(); nr_cpus],
+            timers: records.iter().any(|record| record.what == What::Timer),
         };
         jiffies.update(start);
         jiffies
+    }
+
+    /// A record is followed; true if it brings jiffies up to date.
+    pub(super) fn pass(&mut self, ts: u64) -> bool {
+        let before = self.now;
+        if !self.timers {
+            self.update(ts);
+        }
+        self.now != before
     }
 
     /// The kernel's jiffies.
@@ -143,7 +163,34 @@ mod tests {
             cpu_clock: 3_000_000,
             ktime: 9_000_000,
         };
-        Jiffies::new(Some(clock), 4_000_000, 3_000_000, 2)
+        Jiffies::new(Some(clock), 4_000_000, &[timer(3_000_000)], 2)
+    }
+
+    fn timer(ts: u64) -> Record {
+        Record {
+            ts,
+            cpu: 0,
+            irq: true,
+            softirq: false,
+            need_resched: false,
+            preempt_depth: 0,
+            what: What::Timer,
+        }
+    }
+
+    #[test]
+    fn without_timer_interrupts_they_follow_the_time() {
+        let exit = Record {
+            what: What::Exit { pid: 1 },
+            ..timer(9_000_000)
+        };
+        let mut j = Jiffies::new(None, 4_000_000, &[exit], 2);
+        assert_eq!(j.now(), 3);
+        assert!(!j.pass(11_999_999));
+        assert!(j.pass(12_000_000));
+        assert_eq!(j.now(), 4);
+        let mut told = jiffies();
+        assert!(!told.pass(20_000_000), "the timers tell");
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub(crate) struct Follower<'a> {
 pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let start = records.first().map_or(0, |record| record.ts);
     let tick_nsec = facts.profile.tick_nsec();
-    let jiffies = Jiffies::new(facts.clock, tick_nsec, start, facts.topology.nr_cpus());
+    let jiffies = Jiffies::new(facts.clock, tick_nsec, records, facts.topology.nr_cpus());
     let sched = start::scheduler(facts, start, jiffies.now());
     let mut follower = Follower {
         cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
@@ -146,6 +146,9 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
             continue;
         }
         follower.at = at;
+        if follower.jiffies.pass(record.ts) {
+            follower.sched.follow_jiffies(follower.jiffies.now());
+        }
         follower.limit_clocks(record);
         follower.begin_told(record.cpu);
         follower.record(record);
