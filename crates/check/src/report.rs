@@ -84,7 +84,7 @@ impl Report {
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = format!(
-            "{:<12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>16}  disagreements\n",
+            "{:<12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>18}  disagreements\n",
             "measure", "decisions", "agree", "%", "chance %", "fifo %", "least vruntime %"
         );
         for (&measure, score) in &self.scores {
@@ -92,7 +92,7 @@ impl Report {
             let cell = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
             let _ = writeln!(
                 text,
-                "{:<12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>16}  {}",
+                "{:<12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>18}  {}",
                 measure.name(),
                 row.decisions,
                 row.agree,

@@ -47,14 +47,14 @@ pub(crate) fn tick_slot(cpu: CpuId) -> usize {
     cpu.idx() * SLOTS_PER_CPU + 1
 }
 
-/// The slot of the wakeup that a CPU is making.
-#[inline(always)]
-pub(crate) fn placed_slot(cpu: CpuId) -> usize {
-    cpu.idx() * SLOTS_PER_CPU + 3
-}
-
 /// The slot of the interrupt that is on its way to a CPU, or of what it will see while it polls.
 #[inline(always)]
 pub(crate) fn ipi_slot(cpu: CpuId) -> usize {
     cpu.idx() * SLOTS_PER_CPU + 2
+}
+
+/// The slot of the wakeup that a CPU is making.
+#[inline(always)]
+pub(crate) fn placed_slot(cpu: CpuId) -> usize {
+    cpu.idx() * SLOTS_PER_CPU + 3
 }

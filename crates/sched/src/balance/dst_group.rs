@@ -37,15 +37,7 @@ impl Sched {
         if has_own {
             sums.sub(self.cpu_sums(own));
         }
-        let mut sgs = SgLbStats {
-            group_load: sums.load,
-            group_util: sums.util,
-            group_runnable: sums.runnable,
-            sum_h_nr_queued: sums.h_nr_queued,
-            sum_nr_running: sums.nr_running,
-            idle_cpus: sums.idle_cpus,
-            ..SgLbStats::default()
-        };
+        let mut sgs = SgLbStats::of(&sums);
         let asym = self.domains.sd[sd].flags & SD_ASYM_CPUCAPACITY != 0;
         let fits_nowhere = asym && {
             let mut cpus = self.domains.sched_group_cpus(group, allowed);

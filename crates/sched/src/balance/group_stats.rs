@@ -7,6 +7,7 @@
 //! Source. kernel/sched/fair.c: `group_classify`, `update_sg_lb_stats`, `update_sd_lb_stats` @ 6.1,
 //!         6.12.
 
+use super::cpu_sums::GroupSums;
 use super::env::{CpuIdleType, LbEnv};
 use crate::domain::SgId;
 use crate::domain::flags::{SD_ASYM_CPUCAPACITY, SD_SHARE_CPUCAPACITY};
@@ -64,6 +65,19 @@ pub(super) struct SdLbStats {
 }
 
 impl SgLbStats {
+    /// What a group's CPUs add up to; its capacity, weight and type are still to come.
+    pub(super) fn of(sums: &GroupSums) -> SgLbStats {
+        SgLbStats {
+            group_load: sums.load,
+            group_util: sums.util,
+            group_runnable: sums.runnable,
+            sum_h_nr_queued: sums.h_nr_queued,
+            sum_nr_running: sums.nr_running,
+            idle_cpus: sums.idle_cpus,
+            ..SgLbStats::default()
+        }
+    }
+
     /// Load per 1024 of capacity, rounded down.
     pub(super) fn load_per_capacity(&self) -> u64 {
         self.group_load * u64::from(SCHED_CAPACITY_SCALE) / self.group_capacity
@@ -140,15 +154,7 @@ impl Sched {
         let sd = &self.domains.sd[env.sd];
         let sums = self.group_sums(group, &env.cpus);
         *overloaded |= sums.crowded_cpus > 0;
-        let mut sgs = SgLbStats {
-            group_load: sums.load,
-            group_util: sums.util,
-            group_runnable: sums.runnable,
-            sum_h_nr_queued: sums.h_nr_queued,
-            sum_nr_running: sums.nr_running,
-            idle_cpus: sums.idle_cpus,
-            ..SgLbStats::default()
-        };
+        let mut sgs = SgLbStats::of(&sums);
         if is_local {
             // Whatever is wrong with its own CPUs is not what it could pull.
         } else if sd.flags & SD_ASYM_CPUCAPACITY != 0 {
