@@ -278,7 +278,15 @@ impl Follower<'_> {
         if self.limits.placements || !r.irq {
             return false;
         }
-        let pending = self.sched.rqs[cpu].cfsb_csd.clone();
+        let mut pending = self.sched.rqs[cpu].cfsb_csd.clone();
+        // The first charge of a CPU's own timer interrupt is that of its tick, unless it refilled the pool.
+        if r.cpu == cpu.0 && self.cpu(r.cpu).in_timer == Some(false) {
+            pending.retain(|&cfs_rq| {
+                let group = self.sched.cfs_rqs[cfs_rq].tg;
+                let refill = self.limits.refills.get(&group);
+                refill.is_some_and(|&at| self.records[at].cpu == r.cpu)
+            });
+        }
         if !pending.iter().any(|&cfs_rq| self.return_charges(cfs_rq)) {
             return false;
         }
