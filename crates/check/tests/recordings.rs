@@ -174,7 +174,7 @@ fn limits_of_6_1() {
         "limits-6.1",
         &[
             (Measure::State, 2096, 1978),
-            (Measure::Pick, 361, 356),
+            (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
             (Measure::Placement, 350, 337),
             (Measure::Balance, 37, 25),

@@ -21,6 +21,7 @@ mod jiffies;
 mod judge_moves;
 mod limits;
 mod moves;
+mod order;
 mod passes;
 mod phases;
 mod placement;

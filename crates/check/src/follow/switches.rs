@@ -208,6 +208,7 @@ impl Follower<'_> {
         }
         if switch.next != next {
             self.throttle_passed(r, switch.next, next);
+            self.follow_order(next, switch.next);
             self.unsure.insert(switch.next);
         }
         self.sched.newidle_balancing = true;
