@@ -65,7 +65,7 @@ fn wakers_on_smt_of_6_12() {
             (Measure::Pick, 1164, 1163),
             (Measure::Preemption, 1147, 1147),
             (Measure::Placement, 135, 127),
-            (Measure::Balance, 68, 66),
+            (Measure::Balance, 68, 68),
         ],
     );
 }
@@ -79,7 +79,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 475, 472),
             (Measure::Placement, 311, 296),
-            (Measure::Balance, 39, 32),
+            (Measure::Balance, 38, 34),
         ],
     );
 }
@@ -93,7 +93,7 @@ fn mix_on_smt_of_6_1() {
             (Measure::Pick, 1002, 1002),
             (Measure::Preemption, 1022, 1022),
             (Measure::Placement, 607, 595),
-            (Measure::Balance, 52, 50),
+            (Measure::Balance, 52, 52),
         ],
     );
 }
@@ -149,7 +149,7 @@ fn realtime_of_6_1() {
             (Measure::Pick, 159, 159),
             (Measure::Preemption, 123, 121),
             (Measure::Placement, 347, 343),
-            (Measure::Balance, 56, 28),
+            (Measure::Balance, 57, 32),
         ],
     );
 }
@@ -163,7 +163,7 @@ fn limits_of_6_12() {
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),
-            (Measure::Balance, 31, 21),
+            (Measure::Balance, 31, 24),
         ],
     );
 }
@@ -177,7 +177,7 @@ fn limits_of_6_1() {
             (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
             (Measure::Placement, 350, 337),
-            (Measure::Balance, 37, 25),
+            (Measure::Balance, 38, 29),
         ],
     );
 }

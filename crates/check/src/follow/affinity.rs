@@ -4,7 +4,8 @@
 //!             on which the kernel has put it from then on. Both suppositions, bound and free, are asked
 //!             again at its next placements; where their answers differ, the kernel's tells which holds.
 //!             Ours takes a task for bound once two such placements in a row have told so, and for free
-//!             again when one tells the contrary. Children are bound as their parent is.
+//!             again when one tells the contrary. Children are bound as their parent is. Where the kernel takes a waiting
+//!             task off a CPU other than by balancing, that is told to be no longer among those the task may use.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
 //! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
 //!             for each CPU on which it has not been yet, and one to take it for free again.
@@ -98,6 +99,18 @@ impl Follower<'_> {
             self.judge.mended("tasks bound to CPUs that are not there");
         }
         self.take_effects(cpu.0);
+    }
+
+    /// The kernel took the task off a CPU, which it may not use from now on.
+    pub(super) fn forbid(&mut self, task: TaskId, cpu: CpuId) {
+        let others = self.sched.rqs.ids().filter(|&other| other != cpu);
+        let allowed = others.filter(|&other| self.sched.cpu_allowed(task, other));
+        let cpus = CpuMask::of(self.sched.nr_cpus(), allowed);
+        if cpus.weight() != 0 {
+            self.allow(task, &cpus);
+            let streak = TELLING;
+            self.bounds.insert(task, Bounds { cpus, streak });
+        }
     }
 
     /// A child may use the CPUs that its parent may.

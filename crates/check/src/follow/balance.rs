@@ -15,7 +15,8 @@ use super::cpu::Move;
 use super::passes::{Answer, Asked, Pass, answer};
 use crate::judge::Class;
 use crate::record::{PrevState, Record, What};
-use fairwind_sched::balance::PassReport;
+use fairwind_sched::balance::{CpuIdleType, PassReport};
+use fairwind_sched::domain::SdId;
 use fairwind_sched::{CpuId, Sched, TaskId, TaskState};
 
 const NOT_FAILED: Class = Class::NotRecorded("how often balancing had failed");
@@ -57,7 +58,7 @@ impl Follower<'_> {
         let reports = ours.sched.pass_reports().to_vec();
         let told: Vec<bool> = reports
             .iter()
-            .map(|report| self.pinned.remove(&report.sd))
+            .map(|report| self.is_surely_due(r, report))
             .collect();
         if ours.moves.is_empty() && ours.pushes.is_empty() {
             self.keep(r.cpu, ours.sched);
@@ -80,6 +81,17 @@ impl Follower<'_> {
         if judged {
             self.judge_moves(r, "softirq", &[], &ours, Class::Ours);
         }
+    }
+
+    /// Did the kernel do this pass, too? Its last one was told by a move, the CPU's own tick asks for this one, and it is due
+    /// even if jiffies were as many as can be when the last one ended.
+    fn is_surely_due(&mut self, r: &Record, report: &PassReport) -> bool {
+        let told = self.pinned.remove(&report.sd);
+        report.dst_cpu.0 == r.cpu
+            && told.is_some_and(|most| {
+                let interval = self.sched.follow_balance_interval(report.sd, report.idle);
+                self.jiffies.now() >= most + interval
+            })
     }
 
     /// Does the kernel move something in the same domain within two ticks of the CPU?
@@ -166,8 +178,13 @@ impl Follower<'_> {
     /// domains were balanced.
     fn decide(&mut self, r: &Record, asked: &Asked) -> Option<Sched> {
         let same = |ours: &Answer| ours.moves == asked.moves && ours.pushes == asked.pushes;
-        let ours = self.ask_pass(&asked.before, asked, None);
+        let mut ours = self.ask_pass(&asked.before, asked, None);
         let mut failed = None;
+        if ours.is_nothing()
+            && let Some((more, moving)) = self.fails_more(r, asked)
+        {
+            (failed, ours) = (Some(more), moving);
+        }
         if !same(&ours) {
             let fits = |failed: &u32| same(&self.ask_pass(&asked.before, asked, Some(*failed)));
             failed = (0..=MOST_FAILED).find(fits);
@@ -184,15 +201,47 @@ impl Follower<'_> {
             let asked_too = ours.pushes.contains(&busiest);
             self.cpu(busiest).pushed = Some((asked_too, class));
         }
+        for &(_, sd) in asked.pass.passes() {
+            self.moved.insert(sd, r.ts);
+        }
         if !same(&now) {
             return None;
         }
         for report in now.sched.pass_reports() {
             if report.moved != 0 || report.active {
-                self.pinned.insert(report.sd);
+                self.pinned.insert(report.sd, self.jiffies.most(r.ts));
             }
         }
         Some(now.sched)
+    }
+
+    /// The fewest failures, of as many as there can have been, after which ours moves something, and what.
+    fn fails_more(&self, r: &Record, asked: &Asked) -> Option<(u32, Answer)> {
+        let most = asked
+            .pass
+            .passes()
+            .iter()
+            .map(|&pass| self.most_failures(r, pass));
+        (1..=most.min()?).find_map(|failed| {
+            let answer = self.ask_pass(&asked.before, asked, Some(failed));
+            (!answer.is_nothing()).then_some((failed, answer))
+        })
+    }
+
+    /// How often a domain can have been balanced since the kernel last moved something there, this time not counted.
+    fn most_failures(&self, r: &Record, (dest, sd): (CpuId, SdId)) -> u32 {
+        let Some(&told) = self.moved.get(&sd) else {
+            return MOST_FAILED;
+        };
+        let was_idle = self.sched.is_idle(dest) || self.sched.rqs[dest].clock_idle >= told;
+        let idle = if was_idle {
+            CpuIdleType::Idle
+        } else {
+            CpuIdleType::NotIdle
+        };
+        let jiffies = self.jiffies.most(r.ts) - self.jiffies.most(told) + 1;
+        let passes = jiffies / self.sched.shortest_balance_interval(sd, idle);
+        passes.saturating_sub(1).min(MOST_FAILED.into()) as u32
     }
 
     /// Goes on from a copy that was asked, which began without effects.

@@ -95,9 +95,13 @@ impl Jiffies {
         self.epoch + (since / self.tick + 1) * self.tick
     }
 
+    /// The most that the kernel can have counted.
+    pub(super) fn most(&self, ts: u64) -> u64 {
+        self.at_epoch + ts.saturating_sub(self.epoch) / self.tick
+    }
+
     fn update(&mut self, ts: u64) {
-        let due = self.at_epoch + ts.saturating_sub(self.epoch) / self.tick;
-        self.now = self.now.max(due);
+        self.now = self.now.max(self.most(ts));
     }
 
     /// A CPU's timer interrupt; true if the tick may run in it.

@@ -68,8 +68,10 @@ pub(crate) struct Follower<'a> {
     at: usize,
     sched: Sched,
     jiffies: Jiffies,
-    /// Domains of which a move has told when they were last balanced.
-    pinned: BTreeSet<SdId>,
+    /// Domains of which a move has told when they were last balanced: the most that jiffies can have been then.
+    pinned: BTreeMap<SdId, u64>,
+    /// When the kernel last moved something in a domain.
+    moved: BTreeMap<SdId, u64>,
     judge: Judge,
     cpus: Vec<CpuContext>,
     names: Names,
@@ -117,7 +119,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         at: 0,
         sched,
         jiffies,
-        pinned: BTreeSet::new(),
+        pinned: BTreeMap::new(),
+        moved: BTreeMap::new(),
         judge: Judge::default(),
         wakeups: BTreeMap::new(),
         placements: BTreeMap::new(),

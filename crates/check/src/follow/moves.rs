@@ -2,8 +2,10 @@
 //!
 //! Model.  A pass writes a charge of the source queue's running task, a record for each move, and a charge of the
 //!         destination's. They are gathered until a record of another kind ends the call that they belong to.
+//!         Where a change of affinity or of a cpuset moves a waiting task, it tells a CPU that the task may no longer use.
 //! Deviations. Where RT tasks are pushed and pulled is followed and not asked.
-//! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu` @ 6.1, 6.12.
+//! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu`, `move_queued_task` @
+//!         6.1, 6.12.
 
 use super::Follower;
 use super::cpu::Move;
@@ -36,14 +38,29 @@ impl Follower<'_> {
             self.follow_rt_move(r, task, CpuId(dest));
             return;
         }
-        self.begin_pass(r);
         let moved = Move { task, orig, dest };
+        let curr = self.sched.rqs[CpuId(r.cpu)].curr;
+        if !r.irq && dest != r.cpu && self.sched.tasks[curr].class != Class::Stop {
+            self.follow_affinity_move(r, moved);
+            return;
+        }
+        self.begin_pass(r);
         let context = self.cpu(r.cpu);
         if r.irq {
             context.irq_moves.push(moved)
         } else {
             context.moves.push(moved)
         }
+    }
+
+    /// A waiting task was taken off a CPU that it may no longer use: outside interrupts and stoppers balancing only brings
+    /// tasks to its own CPU.
+    fn follow_affinity_move(&mut self, r: &Record, moved: Move) {
+        self.judge.not_asked(Measure::Balance);
+        self.follow_moves(r.cpu, r.ts, &[moved]);
+        self.cpu(r.cpu).before_pass = None;
+        self.forbid(moved.task, CpuId(moved.orig));
+        self.take_effects(r.cpu);
     }
 
     /// An RT task was pushed to another CPU, or pulled.

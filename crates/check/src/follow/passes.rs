@@ -3,8 +3,12 @@
 //! Model.   What a move tells of its pass: the moment, towards which CPU, and over which domain. That is the lowest that
 //!          has both CPUs, for a pass never takes from the group that it balances for. Ours does a pass over that
 //!          domain, with the state as it was when the pass's first record was written and the clocks that its records
-//!          tell. How often balancing had failed is what following led to; if another number gives the kernel's answer,
-//!          it is not recorded, and from then on has that value.
+//!          tell. How often balancing had failed is what following led to. If ours moves nothing with that, which the
+//!          kernel did, balancing has failed more often: the fewest times with which ours moves something, as long as
+//!          there was time for so many passes since the kernel last moved something in that domain, with which the
+//!          count begins anew. If yet another number gives the kernel's answer, it is not recorded. From then on it has
+//!          that value.
+//! Deviations. How often balancing had failed is not recorded: it shows only in that something is moved.
 
 use super::Follower;
 use super::cpu::Move;
@@ -53,7 +57,20 @@ pub(super) enum Pass {
     },
 }
 
+impl Answer {
+    /// Does ours leave everything where it is?
+    pub(super) fn is_nothing(&self) -> bool {
+        self.moves.is_empty() && self.pushes.is_empty()
+    }
+}
+
 impl Pass {
+    /// Domains that are balanced in it, each towards a CPU.
+    pub(super) fn passes(&self) -> &Passes {
+        let (Pass::Softirq { passes, .. } | Pass::NewlyIdle { passes, .. }) = self;
+        passes
+    }
+
     /// Has ours do it.
     pub(super) fn ask(&self, sched: &mut Sched) {
         match self {
@@ -91,9 +108,8 @@ impl Follower<'_> {
         }
         copy.effects.clear();
         copy.report_passes(true);
-        let (Pass::Softirq { passes, .. } | Pass::NewlyIdle { passes, .. }) = &asked.pass;
         if let Some(failed) = failed {
-            for &(_, sd) in passes {
+            for &(_, sd) in asked.pass.passes() {
                 copy.domains.sd[sd].nr_balance_failed = failed;
             }
         }

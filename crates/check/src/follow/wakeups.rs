@@ -259,7 +259,9 @@ impl Follower<'_> {
             sched.ask_fork_cpu(here, task, now)
         });
         self.inherit_bounds(parent, task);
-        let class = if !self.whereabouts.runs_on(pid, ours) {
+        // A child may use the CPUs that its parent may, and mostly lives too short to be seen on them.
+        let unseen = |pid| !self.whereabouts.runs_on(pid, ours);
+        let class = if unseen(pid) && self.pid(parent).is_none_or(unseen) {
             NOT_ALLOWED
         } else {
             Class::Ours

@@ -14,11 +14,14 @@ use crate::units::{CpuId, Nanos};
 impl Sched {
     /// Jiffies between two passes over a domain.
     pub(super) fn get_sd_balance_interval(&self, sd: SdId, busy: bool) -> u64 {
-        let sd = &self.domains.sd[sd];
+        self.interval_in_jiffies(sd, self.domains.sd[sd].balance_interval.into(), busy)
+    }
+
+    /// The same of an interval in ms, other than the one that the domain has now.
+    pub(super) fn interval_in_jiffies(&self, sd: SdId, mut interval: u64, busy: bool) -> u64 {
         let clock = self.balance_clock();
-        let mut interval = u64::from(sd.balance_interval);
         if busy {
-            interval *= u64::from(sd.busy_factor);
+            interval *= u64::from(self.domains.sd[sd].busy_factor);
         }
         interval = clock.msecs_to_jiffies(interval);
         // One less, so that levels whose intervals are multiples of each other do not all meet on

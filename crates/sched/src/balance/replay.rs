@@ -118,6 +118,17 @@ impl Sched {
         }
     }
 
+    /// Jiffies between two passes over a domain by a CPU that is idle, or is not.
+    pub fn follow_balance_interval(&self, sd: SdId, idle: CpuIdleType) -> u64 {
+        self.get_sd_balance_interval(sd, idle == CpuIdleType::NotIdle)
+    }
+
+    /// The fewest jiffies between two passes over a domain by a CPU that is idle, or is not.
+    pub fn shortest_balance_interval(&self, sd: SdId, idle: CpuIdleType) -> u64 {
+        let shortest = self.domains.sd[sd].min_interval;
+        self.interval_in_jiffies(sd, shortest, idle == CpuIdleType::NotIdle)
+    }
+
     /// Was more than one task queued on some CPU when all were last looked at?
     pub fn set_overloaded(&mut self, overloaded: bool) {
         self.rd_overloaded = overloaded;
