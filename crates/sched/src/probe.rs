@@ -69,8 +69,8 @@ fields! {
 }
 
 /// Weights between these are possible: `MIN_SHARES` and `MAX_SHARES` of 6.1 and 6.12.
-const MIN_WEIGHT: u64 = 2;
-const MAX_WEIGHT: u64 = 1 << 28;
+pub(crate) const MIN_WEIGHT: u64 = 2;
+pub(crate) const MAX_WEIGHT: u64 = 1 << 28;
 /// Sums of weighted virtual time are smaller.
 const MAX_SUM: u64 = 1 << 53;
 /// Slices are no longer: `sysctl_sched_base_slice` is an unsigned int of ns.

@@ -8,6 +8,7 @@
 //!             as near to ours as they can.
 //! Source.     kernel/sched/fair.c `avg_vruntime_add`, `avg_vruntime_update` @ 6.12.
 
+use crate::probe::{MAX_WEIGHT, MIN_WEIGHT};
 use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
 use alloc::vec::Vec;
@@ -52,7 +53,10 @@ impl Sched {
             return None;
         }
         let own = entity.weight().cast_signed();
-        let weight = own.checked_add(more.1).filter(|&weight| weight > 0)?;
+        let weight = own.checked_add(more.1)?;
+        if !(MIN_WEIGHT..=MAX_WEIGHT >> SHIFT).contains(&weight.cast_unsigned()) {
+            return None;
+        }
         let origin = self.cfs_rqs[cfs_rq].zero_vruntime;
         let key = entity.vruntime.wrapping_sub(origin).cast_signed();
         let sum = key.checked_mul(own)?.checked_add(more.0)?;

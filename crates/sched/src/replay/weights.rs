@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 /// Entities that do more than this between two probes are not looked at.
 const MAX_STEPS: usize = 64;
 /// Two divisions round what is left of a slice. A change of the load by one changes it by more.
-const ROUNDING: i64 = 2;
+const ROUNDING: u64 = 2;
 
 /// Where a group's entity stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,7 +113,7 @@ impl Weighing {
         let own = scale_load_down(place.weight).cast_signed();
         let key = place.vruntime.wrapping_sub(self.origin).cast_signed();
         let mut sum = self.sum.wrapping_add(key.wrapping_mul(own));
-        let weight = self.sum_weight + own;
+        let weight = (self.sum_weight + own).max(1);
         if sum < 0 {
             sum -= weight - 1;
         }
@@ -154,12 +154,12 @@ impl Course {
             let total = weighing.others + weighing.load;
             let ranges = [(1, total.saturating_mul(4)), (-1, weighing.others)];
             ranges.into_iter().find_map(|(sign, most)| {
-                let missing = |by: i64| self.end(first, sign * by).left() - left;
+                let missing = |by: i64| self.end(first, sign * by).left().wrapping_sub(left);
                 // A greater load makes for less weight, and that for more virtual time.
-                let by = first_that(1, most, |by| missing(by) * sign >= 0);
+                let by = first_that(1, most, |by| missing(by).signum() * sign >= 0);
                 let nearest = [by, by - 1].into_iter().filter(|&by| by > 0);
-                let by = nearest.min_by_key(|&by| missing(by).abs())?;
-                let fits = missing(by).abs() <= ROUNDING;
+                let by = nearest.min_by_key(|&by| missing(by).unsigned_abs())?;
+                let fits = missing(by).unsigned_abs() <= ROUNDING;
                 fits.then(|| (sign * by, self.end(first, sign * by).weight))
             })
         })
@@ -197,7 +197,8 @@ impl Sched {
             .as_mut()
             .filter(|course| course.steps.len() < MAX_STEPS)
         {
-            let delta = sum - core::mem::replace(&mut course.ran, sum);
+            let before = core::mem::replace(&mut course.ran, sum);
+            let delta = sum.saturating_sub(before);
             course.steps.push(Step::Ran { delta, slice });
         }
     }
@@ -287,7 +288,7 @@ impl Sched {
         let ours = course.end(0, 0);
         let left = deadline.wrapping_sub(vruntime).cast_signed();
         if (ours.vruntime, ours.deadline) != (entity.vruntime, entity.deadline)
-            || (ours.left() - left).abs() <= ROUNDING
+            || ours.left().wrapping_sub(left).unsigned_abs() <= ROUNDING
         {
             return;
         }
