@@ -62,9 +62,11 @@ impl Follower<'_> {
         self.told_of(ProbePoint::SetNextEntity, next_task);
         let sleeps = prev.pid != 0 && prev_state != PrevState::Runnable;
         let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
-        let left = self.sched.rqs[cpu]
-            .nr_running
-            .saturating_sub(u32::from(sleeps));
+        // Sleepers whose dequeue was delayed are taken off before the CPU looks for others' tasks.
+        let rq = &self.sched.rqs[cpu];
+        let fair = &self.sched.cfs_rqs[rq.cfs];
+        let delayed = fair.h_nr_queued - fair.h_nr_runnable;
+        let left = rq.nr_running.saturating_sub(delayed + u32::from(sleeps));
         self.wake_stopper(cpu, next_task, clock);
         let by_stopper = self.sched.tasks[prev_task].class == Class::Stop;
         let newly_idle = left == 0 && !by_stopper;
