@@ -75,11 +75,11 @@ fn mix_on_smt_of_6_12() {
     expect(
         "mix-smt-6.12",
         &[
-            (Measure::State, 3658, 3646),
+            (Measure::State, 3658, 3656),
             (Measure::Pick, 701, 701),
-            (Measure::Preemption, 475, 472),
+            (Measure::Preemption, 474, 472),
             (Measure::Placement, 311, 296),
-            (Measure::Balance, 38, 34),
+            (Measure::Balance, 42, 35),
         ],
     );
 }
@@ -131,11 +131,11 @@ fn realtime_of_6_12() {
     expect(
         "realtime-6.12",
         &[
-            (Measure::State, 1718, 1681),
+            (Measure::State, 1718, 1694),
             (Measure::Pick, 207, 207),
-            (Measure::Preemption, 113, 110),
-            (Measure::Placement, 334, 326),
-            (Measure::Balance, 59, 29),
+            (Measure::Preemption, 112, 110),
+            (Measure::Placement, 335, 327),
+            (Measure::Balance, 60, 33),
         ],
     );
 }
