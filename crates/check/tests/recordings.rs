@@ -79,7 +79,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 474, 472),
             (Measure::Placement, 311, 296),
-            (Measure::Balance, 42, 35),
+            (Measure::Balance, 41, 37),
         ],
     );
 }
