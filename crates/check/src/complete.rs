@@ -3,11 +3,14 @@
 //! Model.    A wakeup is two events: `sched_waking`, then the choice of a CPU (`sched_migrate_task` if it is another
 //!           one), then `sched_wakeup`. `perf sched record` leaves the last one out, older tools the first. Groups and
 //!           their tasks that were there before the recording are made when it begins.
+//! Deviations. Which hierarchy has the CPU controller is not recorded: where groups are told, it is one that has some of
+//!           them, and all others are left out.
 //! Not here. The end of a wakeup: see `wakeup_ends`; what the recording says of itself: see `record`.
 
-use crate::facts::Facts;
+use crate::facts::{Facts, GroupFacts};
 use crate::record::{Record, What};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds the beginnings of wakeups to records without any.
 pub(crate) fn add_wakings(records: Vec<Record>) -> Vec<Record> {
@@ -38,8 +41,35 @@ pub(crate) fn add_wakings(records: Vec<Record>) -> Vec<Record> {
     complete
 }
 
+/// Leaves out the hierarchies of other controllers, cpusets for one, whose groups are no task groups. The CPU controller's
+/// is the one with most of the groups that are told of; where no group is told nothing is left out. Its number.
+fn retain_cpu_hierarchy(records: &mut Vec<Record>, groups: &BTreeMap<String, GroupFacts>) -> u64 {
+    let mut told: BTreeMap<u64, BTreeSet<&String>> = BTreeMap::new();
+    for r in records.iter() {
+        if let What::Mkdir { root, path } | What::Attach { root, path, .. } = &r.what
+            && path != "/"
+            && groups.contains_key(path)
+        {
+            told.entry(*root).or_default().insert(path);
+        }
+    }
+    let most = told
+        .iter()
+        .max_by_key(|(root, paths)| (paths.len(), Reverse(**root)));
+    let cpu = most.map(|(root, _)| *root);
+    let is_other = |what: &What| match what {
+        What::Mkdir { root, .. } | What::Attach { root, .. } => Some(*root) != cpu,
+        _ => false,
+    };
+    if !groups.is_empty() {
+        records.retain(|r| !is_other(&r.what));
+    }
+    cpu.unwrap_or(0)
+}
+
 /// Makes the groups that no event makes, and puts tasks into those they are said to be in.
 pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
+    let root = retain_cpu_hierarchy(records, &facts.groups);
     let Some(first) = records.first() else {
         return;
     };
@@ -54,7 +84,7 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
     };
     let mut start: Vec<Record> = Vec::new();
     let made = |path: &str| {
-        let is = |what: &What| matches!(what, What::Mkdir { path: other } if other == path);
+        let is = |what: &What| matches!(what, What::Mkdir { path: other, .. } if other == path);
         records.iter().any(|r| is(&r.what))
     };
     for path in facts
@@ -62,10 +92,11 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
         .keys()
         .filter(|path| *path != "/" && !made(path))
     {
-        start.push(at_start(What::Mkdir { path: path.clone() }));
+        let path = path.clone();
+        start.push(at_start(What::Mkdir { root, path }));
     }
     for (pid, path) in members(records, facts) {
-        start.push(at_start(What::Attach { pid, path }));
+        start.push(at_start(What::Attach { pid, root, path }));
     }
     records.splice(0..0, start);
 }
@@ -91,4 +122,43 @@ fn members(records: &[Record], facts: &Facts) -> BTreeMap<i32, String> {
         }
     }
     members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_other_controllers_are_left_out() {
+        let mkdir = |root, path: &str| Record {
+            ts: 0,
+            cpu: 0,
+            irq: false,
+            softirq: false,
+            need_resched: false,
+            preempt_depth: 0,
+            what: What::Mkdir {
+                root,
+                path: path.to_owned(),
+            },
+        };
+        let all = vec![
+            mkdir(1, "/a"),
+            mkdir(2, "/a"),
+            mkdir(2, "/set"),
+            mkdir(1, "/b"),
+        ];
+        let told = |paths: &[&str]| {
+            let group = |path: &&str| ((*path).to_owned(), GroupFacts::default());
+            paths.iter().map(group).collect()
+        };
+        let kept = |paths: &[&str]| {
+            let mut records = all.clone();
+            let root = retain_cpu_hierarchy(&mut records, &told(paths));
+            (root, records.len())
+        };
+        assert_eq!(kept(&["/", "/a", "/b"]), (1, 2));
+        assert_eq!(kept(&["/"]), (0, 0), "neither has a task group");
+        assert_eq!(kept(&[]), (0, 4), "no file tells of any");
+    }
 }

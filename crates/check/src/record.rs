@@ -102,10 +102,14 @@ pub(crate) enum What {
         vruntime: Option<u64>,
     },
     Mkdir {
+        /// The number of the hierarchy.
+        root: u64,
         path: String,
     },
     Attach {
         pid: i32,
+        /// The number of the hierarchy.
+        root: u64,
         path: String,
     },
     Exit {
@@ -316,10 +320,12 @@ fn what(name: &str, f: &Fields<'_>) -> Option<What> {
             vruntime: f.uint("vruntime").filter(|&vruntime| vruntime != 0),
         },
         "cgroup_mkdir" => What::Mkdir {
+            root: f.uint("root").unwrap_or(0),
             path: f.text("path")?,
         },
         "cgroup_attach_task" => What::Attach {
             pid: f.pid("pid")?,
+            root: f.uint("dst_root").unwrap_or(0),
             path: f.text("dst_path")?,
         },
         "sched_process_exit" => What::Exit { pid: f.pid("pid")? },

@@ -54,7 +54,9 @@ impl Follower<'_> {
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
             match &self.records[at].what {
-                What::Attach { pid: moved, path } if *moved == pid => return Some((at, path)),
+                What::Attach {
+                    pid: moved, path, ..
+                } if *moved == pid => return Some((at, path)),
                 What::Switch { .. } => return None,
                 _ => {}
             }

@@ -231,8 +231,8 @@ impl Follower<'_> {
                 comm,
             } => self.fork(r, *parent, *child, comm),
             What::WakeupNew { pid, prio, target } => self.wakeup_new(r, *pid, *prio, *target),
-            What::Mkdir { path } => self.mkdir(r, path),
-            What::Attach { pid, path } => self.attach(r, *pid, path),
+            What::Mkdir { path, .. } => self.mkdir(r, path),
+            What::Attach { pid, path, .. } => self.attach(r, *pid, path),
             What::Probe {
                 point,
                 address,

@@ -165,7 +165,7 @@ fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
     let mut placing: BTreeMap<u32, Option<String>> = BTreeMap::new();
     for r in records {
         match &r.what {
-            What::Attach { pid, path } => tasks.entry(*pid).or_default().group.clone_from(path),
+            What::Attach { pid, path, .. } => tasks.entry(*pid).or_default().group.clone_from(path),
             What::Fork { parent, child, .. } => {
                 let group = tasks.get(parent).map(|task| task.group.clone());
                 let group = group.unwrap_or_default();
