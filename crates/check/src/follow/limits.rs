@@ -65,6 +65,11 @@ impl Limits {
         }
     }
 
+    /// Is any set?
+    pub(super) fn are_set(&self) -> bool {
+        !self.set.is_empty()
+    }
+
     /// A CPU leaves idle.
     pub(super) fn restart_ticks(&mut self, r: &Record) {
         self.ticks.served(r.cpu, r.ts);

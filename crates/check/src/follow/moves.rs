@@ -39,8 +39,7 @@ impl Follower<'_> {
             return;
         }
         let moved = Move { task, orig, dest };
-        let curr = self.sched.rqs[CpuId(r.cpu)].curr;
-        if !r.irq && dest != r.cpu && self.sched.tasks[curr].class != Class::Stop {
+        if !r.irq && !self.may_be_newly_idle(r.cpu, dest) {
             self.follow_affinity_move(r, moved);
             return;
         }
@@ -53,10 +52,21 @@ impl Follower<'_> {
         }
     }
 
-    /// A waiting task was taken off a CPU that it may no longer use: outside interrupts and stoppers balancing only brings
-    /// tasks to its own CPU.
+    /// Can a move outside interrupts be one by a stopper, or by a CPU that has run out of tasks? That one takes tasks for
+    /// itself, once its running task has been charged; what throttling charges is not told apart from that.
+    fn may_be_newly_idle(&self, cpu: u32, dest: u32) -> bool {
+        let curr = self.sched.rqs[CpuId(cpu)].curr;
+        let context = &self.cpus[cpu as usize];
+        let charged =
+            context.pending_clock.is_some() || !context.moves.is_empty() || self.limits.are_set();
+        self.sched.tasks[curr].class == Class::Stop
+            || dest == cpu && (charged || !self.sched.is_fair(curr))
+    }
+
+    /// A waiting task was taken off a CPU that it may no longer use.
     fn follow_affinity_move(&mut self, r: &Record, moved: Move) {
         self.judge.not_asked(Measure::Balance);
+
         self.follow_moves(r.cpu, r.ts, &[moved]);
         self.cpu(r.cpu).before_pass = None;
         self.forbid(moved.task, CpuId(moved.orig));
