@@ -84,6 +84,11 @@ impl Jiffies {
         self.now != before
     }
 
+    /// In which part of their period ticks are due, if that is known.
+    pub(super) fn phase(&self) -> Option<u64> {
+        self.is_phase_known.then_some(self.epoch % self.tick)
+    }
+
     /// The kernel's jiffies.
     pub(super) fn now(&self) -> u64 {
         self.now

@@ -51,7 +51,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn new(records: &[Record], tick_nsec: u64) -> Limits {
+    pub(super) fn new(records: &[Record], tick_nsec: u64, phase: Option<u64>) -> Limits {
         let shows = |r: &Record| {
             let What::Probe { point, flags, .. } = r.what else {
                 return false;
@@ -60,7 +60,7 @@ impl Limits {
         };
         Limits {
             placements: records.iter().any(shows),
-            ticks: Ticks::new(records, tick_nsec),
+            ticks: Ticks::new(records, tick_nsec, phase),
             ..Limits::default()
         }
     }

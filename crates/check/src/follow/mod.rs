@@ -110,6 +110,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let start = records.first().map_or(0, |record| record.ts);
     let tick_nsec = facts.profile.tick_nsec();
     let jiffies = Jiffies::new(facts.clock, tick_nsec, records, facts.topology.nr_cpus());
+    let phase = jiffies.phase();
     let sched = start::scheduler(facts, start, jiffies.now());
     let mut follower = Follower {
         cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
@@ -135,7 +136,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         times: Times::new(records, facts.topology.nr_cpus()),
         whereabouts: Whereabouts::new(records, facts.topology.nr_cpus()),
         unsure: BTreeSet::new(),
-        limits: Limits::new(records, tick_nsec),
+        limits: Limits::new(records, tick_nsec, phase),
         phases: Phases::find(facts, records),
         clock_told: BTreeMap::new(),
         other_policy: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! When each CPU's tick expires.
 //!
-//! Model.  A CPU's ticks keep their phase for ever. Of the timer interrupts that charged a task, the phase
-//!         is that which they follow most closely. A tick that was late expires next at the first
+//! Model.  A CPU's ticks keep their phase for ever, which follows from the kernel's clocks. Where these are not told it is that
+//!         which the timer interrupts that charged a task follow most closely. A tick that was late expires next at the first
 //!         time of its grid after it was served; a CPU that was idle has none in between.
 //! Units.  ns of the trace clock.
 
@@ -21,7 +21,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    pub(super) fn new(records: &[Record], period: u64) -> Ticks {
+    pub(super) fn new(records: &[Record], period: u64, known: Option<u64>) -> Ticks {
         let mut interrupts: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         let mut last: BTreeMap<u32, u64> = BTreeMap::new();
         for r in records {
@@ -51,7 +51,7 @@ impl Ticks {
         };
         let phases = interrupts
             .iter()
-            .filter_map(|(&cpu, seen)| Some((cpu, best(seen)?)));
+            .filter_map(|(&cpu, seen)| Some((cpu, known.or_else(|| best(seen))?)));
         Ticks {
             period,
             phases: phases.collect(),
@@ -103,7 +103,7 @@ mod tests {
         let records: Vec<Record> = (10..40)
             .flat_map(|k| [record(late(k), true), record(late(k) + 500, false)])
             .collect();
-        let mut ticks = Ticks::new(&records, 4 * MS);
+        let mut ticks = Ticks::new(&records, 4 * MS, None);
         // Of an interrupt before the first that was seen nothing is known.
         assert_eq!(ticks.expires(0, 50 * MS), 50 * MS);
         ticks.served(0, 42 * MS);
