@@ -2,8 +2,8 @@
 
 use fairwind_sched::{CpuId, Effect, GroupId, Nanos, Sched, Switch, TaskId, TaskState};
 use fairwind_trace::{
-    CounterInfo, CounterScope, CounterUnit, Event, EventKind, GroupInfo, GuestInfo, SWAPPER,
-    TaskInfo, TaskState as TraceState, TraceSink,
+    Context, CounterInfo, CounterScope, CounterUnit, Event, EventKind, GroupInfo, GuestInfo,
+    SWAPPER, TaskInfo, TaskState as TraceState, TraceSink,
 };
 use std::io;
 
@@ -21,6 +21,8 @@ pub(crate) struct Tracer {
     nr_cpus: u32,
     /// Who runs on each CPU as of the last switch written, `[nr_cpus]`.
     running: Vec<u32>,
+    /// In what the CPU is whose events come now.
+    pub(crate) context: Context,
     failed: Option<io::Error>,
 }
 
@@ -31,6 +33,7 @@ impl Tracer {
             sinks,
             nr_cpus,
             running: vec![SWAPPER; nr_cpus as usize],
+            context: Context::Task,
             failed: None,
         };
         for (idx, path) in groups.iter().enumerate().skip(1) {
@@ -92,6 +95,7 @@ impl Tracer {
     fn emit(&mut self, now: Nanos, cpu: CpuId, sched: &Sched, kind: EventKind) {
         let mut event = Event::new(now, cpu.0, self.running[cpu.idx()], kind);
         event.need_resched = sched.rqs[cpu].need_resched;
+        event.context = self.context;
         self.each(|sink| sink.event(&event));
     }
 
