@@ -232,6 +232,15 @@ impl Follower<'_> {
         }
     }
 
+    /// A new task whose fork no record tells: who forked it is not known.
+    fn forked_before(&mut self, r: &Record, pid: i32) -> TaskId {
+        let cpu = CpuId(r.cpu);
+        let task = self.sched.spawn(cpu, self.clock_at(cpu, r.ts));
+        self.take_effects(r.cpu);
+        self.name_task(pid, task, "");
+        task
+    }
+
     /// Where the kernel starts a new task.
     fn forked_to(&self, child: i32) -> Option<CpuId> {
         let mut at = self.at;
@@ -292,7 +301,10 @@ impl Follower<'_> {
         if target as usize >= self.cpus.len() {
             return;
         }
-        let task = self.task(pid, "", r.cpu, r.ts);
+        let task = match self.known(pid) {
+            Some(task) => task,
+            None => self.forked_before(r, pid),
+        };
         self.set_prio(task, prio);
         if self.sched.tasks[task].state != TaskState::New {
             return;
