@@ -164,7 +164,10 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         }
         follower.ask_again(record);
         follower.take_effects(record.cpu);
-        let over = follower.next_on_cpu[at].is_none_or(|next| !records[next].what.is_inside());
+        let over = follower.next_on_cpu[at].is_none_or(|next| {
+            let next = &records[next];
+            !next.what.is_inside() || record.softirq && !next.softirq
+        });
         if over {
             follower.end_requeue(record);
             follower.end_softirq(record);
