@@ -283,11 +283,14 @@ impl Follower<'_> {
             .judge(decision, ours == kernel, baselines, || (class, text));
     }
 
+    /// Names without a number at the end: threads of a pool, named by number, do the same.
     fn programs(&self, waker: TaskId, wakee: TaskId) -> (String, String) {
-        (
-            self.name_only(waker).to_owned(),
-            self.name_only(wakee).to_owned(),
-        )
+        let program = |task| {
+            let name = self.name_only(task);
+            name.trim_end_matches(|c: char| c.is_ascii_digit())
+                .to_owned()
+        };
+        (program(waker), program(wakee))
     }
 
     fn wakes_sync(&self, waker: TaskId, wakee: TaskId) -> bool {
