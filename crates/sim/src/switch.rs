@@ -11,10 +11,13 @@ impl Simulation {
     pub(crate) fn switch(&mut self, cpu: CpuId) {
         debug_assert!(self.cpus[cpu.idx()].segment == Segment::None);
         let balanced = self.sched.balance_time_spent();
+        let asked = self.sched.rqs[cpu].need_resched;
         let switch = self.sched.schedule(cpu, self.now, false);
         let balancing = self.sched.balance_time_spent() - balanced;
         // What the pick did to others comes before the switch itself, as in the kernel's trace.
+        self.trace_schedule(asked);
         self.carry_out_effects(cpu);
+        self.trace_schedule(false);
         let kernel = &self.machine.costs.kernel;
         let paid = std::mem::take(&mut self.tasks[switch.prev.idx()].goes_to_sleep);
         let mut debt = balancing + if paid { 0 } else { kernel.schedule_ns };
@@ -41,6 +44,12 @@ impl Simulation {
             }
         }
         self.cpus[cpu.idx()].debt += debt;
+    }
+
+    fn trace_schedule(&mut self, asked: bool) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.asked = asked;
+        }
     }
 
     /// The running task sets its state and goes to `schedule`. It is on its CPU until it has got there, and if it is woken on its

@@ -23,6 +23,8 @@ pub(crate) struct Tracer {
     running: Vec<u32>,
     /// In what the CPU is whose events come now.
     pub(crate) context: Context,
+    /// These were in a `schedule()` that was asked for: it forgets so only when it has picked.
+    pub(crate) asked: bool,
     failed: Option<io::Error>,
 }
 
@@ -34,6 +36,7 @@ impl Tracer {
             nr_cpus,
             running: vec![SWAPPER; nr_cpus as usize],
             context: Context::Task,
+            asked: false,
             failed: None,
         };
         for (idx, path) in groups.iter().enumerate().skip(1) {
@@ -94,7 +97,7 @@ impl Tracer {
 
     fn emit(&mut self, now: Nanos, cpu: CpuId, sched: &Sched, kind: EventKind) {
         let mut event = Event::new(now, cpu.0, self.running[cpu.idx()], kind);
-        event.need_resched = sched.rqs[cpu].need_resched;
+        event.need_resched = self.asked || sched.rqs[cpu].need_resched;
         event.context = self.context;
         self.each(|sink| sink.event(&event));
     }
