@@ -61,8 +61,8 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 3658, 3630),
-            (Measure::Pick, 1164, 1163),
+            (Measure::State, 3660, 3652),
+            (Measure::Pick, 1164, 1164),
             (Measure::Preemption, 1147, 1147),
             (Measure::Placement, 135, 127),
             (Measure::Balance, 68, 68),
