@@ -9,7 +9,7 @@ use fairwind_trace::Context;
 impl Simulation {
     /// The CPU takes an interrupt of this cost; the handler follows, then [`leave_irq`](Self::leave_irq).
     pub(crate) fn enter_irq(&mut self, cpu: CpuId, cost: u64) {
-        self.trace_context(Context::HardIrq);
+        self.trace_context(cpu, Context::HardIrq);
         self.charge(cpu);
         self.cpus[cpu.idx()].debt += cost;
     }
@@ -23,19 +23,19 @@ impl Simulation {
     pub(crate) fn leave_irq(&mut self, cpu: CpuId) {
         self.carry_out_effects(cpu);
         if std::mem::take(&mut self.cpus[cpu.idx()].softirq) {
-            self.trace_context(Context::SoftIrq);
+            self.trace_context(cpu, Context::SoftIrq);
             let spent = self.sched.balance_time_spent();
             self.sched.sched_balance_softirq(cpu, self.now);
             self.cpus[cpu.idx()].debt += self.sched.balance_time_spent() - spent;
             self.carry_out_effects(cpu);
         }
-        self.trace_context(Context::Task);
+        self.trace_context(cpu, Context::Task);
         self.resume(cpu);
     }
 
-    fn trace_context(&mut self, context: Context) {
+    fn trace_context(&mut self, cpu: CpuId, context: Context) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.context = context;
+            tracer.enter(cpu, &self.sched, context);
         }
     }
 

@@ -22,7 +22,9 @@ pub(crate) struct Tracer {
     /// Who runs on each CPU as of the last switch written, `[nr_cpus]`.
     running: Vec<u32>,
     /// In what the CPU is whose events come now.
-    pub(crate) context: Context,
+    context: Context,
+    /// Whether each CPU had been asked to schedule before the call whose events come now, `[nr_cpus]`.
+    asked_before: Vec<bool>,
     /// These were in a `schedule()` that was asked for: it forgets so only when it has picked.
     pub(crate) asked: bool,
     failed: Option<io::Error>,
@@ -36,6 +38,7 @@ impl Tracer {
             nr_cpus,
             running: vec![SWAPPER; nr_cpus as usize],
             context: Context::Task,
+            asked_before: vec![false; nr_cpus as usize],
             asked: false,
             failed: None,
         };
@@ -97,9 +100,27 @@ impl Tracer {
 
     fn emit(&mut self, now: Nanos, cpu: CpuId, sched: &Sched, kind: EventKind) {
         let mut event = Event::new(now, cpu.0, self.running[cpu.idx()], kind);
-        event.need_resched = self.asked || sched.rqs[cpu].need_resched;
+        let now = sched.rqs[cpu].need_resched;
+        let asked = &mut self.asked_before[cpu.idx()];
+        // A call asks for schedule() when it has charged, moved and queued: what it told until then is without it.
+        let early = matches!(
+            kind,
+            EventKind::SchedWaking { .. }
+                | EventKind::SchedStatRuntime { .. }
+                | EventKind::SchedMigrateTask { .. }
+        );
+        event.need_resched = self.asked || now && (*asked || !early);
+        if !early {
+            *asked = now;
+        }
         event.context = self.context;
         self.each(|sink| sink.event(&event));
+    }
+
+    /// What comes next on a CPU is in another context.
+    pub(crate) fn enter(&mut self, cpu: CpuId, sched: &Sched, context: Context) {
+        self.context = context;
+        self.asked_before[cpu.idx()] = sched.rqs[cpu].need_resched;
     }
 
     /// A task comes into being.
