@@ -73,15 +73,8 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
     let Some(first) = records.first() else {
         return;
     };
-    let at_start = |what| Record {
-        ts: first.ts,
-        cpu: first.cpu,
-        irq: false,
-        softirq: false,
-        need_resched: false,
-        preempt_depth: 0,
-        what,
-    };
+    let (ts, cpu) = (first.ts, first.cpu);
+    let at_start = |what| Record::of_task(ts, cpu, what);
     let mut start: Vec<Record> = Vec::new();
     let made = |path: &str| {
         let is = |what: &What| matches!(what, What::Mkdir { path: other, .. } if other == path);
@@ -130,17 +123,9 @@ mod tests {
 
     #[test]
     fn groups_of_other_controllers_are_left_out() {
-        let mkdir = |root, path: &str| Record {
-            ts: 0,
-            cpu: 0,
-            irq: false,
-            softirq: false,
-            need_resched: false,
-            preempt_depth: 0,
-            what: What::Mkdir {
-                root,
-                path: path.to_owned(),
-            },
+        let mkdir = |root, path: &str| {
+            let path = path.to_owned();
+            Record::of_task(0, 0, What::Mkdir { root, path })
         };
         let all = vec![
             mkdir(1, "/a"),

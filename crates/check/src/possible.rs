@@ -62,18 +62,6 @@ mod tests {
     use super::*;
     use crate::record::{Party, PrevState};
 
-    fn record(ts: u64, cpu: u32, what: What) -> Record {
-        Record {
-            ts,
-            cpu,
-            irq: false,
-            softirq: false,
-            need_resched: false,
-            preempt_depth: 0,
-            what,
-        }
-    }
-
     fn switch(prio: i32) -> What {
         let party = |pid| Party {
             pid,
@@ -91,14 +79,14 @@ mod tests {
     fn a_cpu_a_priority_or_a_time_that_cannot_be_is_left_out() {
         let migrate = |pid, dest| What::Migrate { pid, orig: 0, dest };
         let mut records = vec![
-            record(1_000, 1, switch(120)),
-            record(1_001, 1, switch(-1)),
-            record(1_002, 0, migrate(7, 1)),
-            record(1_003, 2, switch(120)),
-            record(1_004, 0, switch(1_241_813)),
-            record(1_005, 0, migrate(7, 2)),
-            record(1_006, 0, migrate(0, 1)),
-            record(1 << 60, 0, switch(120)),
+            Record::of_task(1_000, 1, switch(120)),
+            Record::of_task(1_001, 1, switch(-1)),
+            Record::of_task(1_002, 0, migrate(7, 1)),
+            Record::of_task(1_003, 2, switch(120)),
+            Record::of_task(1_004, 0, switch(1_241_813)),
+            Record::of_task(1_005, 0, migrate(7, 2)),
+            Record::of_task(1_006, 0, migrate(0, 1)),
+            Record::of_task(1 << 60, 0, switch(120)),
         ];
         let kept = records[..3].to_vec();
         assert_eq!(retain(&mut records, 2), 5);

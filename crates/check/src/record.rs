@@ -38,6 +38,20 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// An event outside interrupts, of a task that nothing keeps from being preempted and that has not been asked to
+    /// reschedule.
+    pub(crate) fn of_task(ts: u64, cpu: u32, what: What) -> Record {
+        Record {
+            ts,
+            cpu,
+            irq: false,
+            softirq: false,
+            need_resched: false,
+            preempt_depth: 0,
+            what,
+        }
+    }
+
     /// Was it written in a hardware interrupt?
     pub(crate) fn hardirq(&self) -> bool {
         self.irq && !self.softirq

@@ -161,15 +161,7 @@ mod tests {
             &TraceInfo::default(),
         )
         .expect("a kernel is given");
-        let mut records = [Record {
-            ts: 5000,
-            cpu: 0,
-            irq: false,
-            softirq: false,
-            need_resched: false,
-            preempt_depth: 0,
-            what: What::Timer,
-        }];
+        let mut records = [Record::of_task(5000, 0, What::Timer)];
         let info = TraceInfo::default();
         assert_eq!(tell_run_queue_time(&mut records, &mut facts, &info), 0);
         let clock = ClockFacts {

@@ -110,15 +110,7 @@ mod tests {
     use crate::record::{Party, PrevState};
 
     fn record(cpu: u32, what: What) -> Record {
-        Record {
-            ts: 0,
-            cpu,
-            irq: false,
-            softirq: false,
-            need_resched: false,
-            preempt_depth: 0,
-            what,
-        }
+        Record::of_task(0, cpu, what)
     }
 
     fn waking(cpu: u32, pid: i32) -> Record {

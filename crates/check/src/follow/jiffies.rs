@@ -177,13 +177,8 @@ mod tests {
 
     fn timer(ts: u64) -> Record {
         Record {
-            ts,
-            cpu: 0,
             irq: true,
-            softirq: false,
-            need_resched: false,
-            preempt_depth: 0,
-            what: What::Timer,
+            ..Record::of_task(ts, 0, What::Timer)
         }
     }
 

@@ -91,13 +91,8 @@ mod tests {
             },
         };
         let record = |ts: u64, timer: bool| Record {
-            ts,
-            cpu: 0,
             irq: true,
-            softirq: false,
-            need_resched: false,
-            preempt_depth: 0,
-            what: what(timer),
+            ..Record::of_task(ts, 0, what(timer))
         };
         let late = |k: u64| k * 4 * MS + 1_000_000 + 1000 * (k % 3);
         let records: Vec<Record> = (10..40)
