@@ -12,4 +12,4 @@ mod heap;
 mod queue;
 mod winner_tree;
 
-pub use queue::EventQueue;
+pub use queue::{Due, EventQueue};

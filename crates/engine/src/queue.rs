@@ -2,20 +2,24 @@
 //!
 //! Model. Two parts with one order: a heap for events of which any number may wait, and a tournament of slots for sources
 //!        that have one at most. The key is time and sequence number in one 128-bit word, so that one comparison orders
-//!        and no two keys are equal.
+//!        and no two keys are equal. A slot holds a time alone: whose slot it is says what comes.
 
 use crate::heap::{Entry, Heap};
 use crate::winner_tree::{NEVER, WinnerTree, key, time};
-use alloc::vec;
-use alloc::vec::Vec;
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due<E> {
+    /// What a slot stands for.
+    Slot(usize),
+    /// An event that was pushed.
+    Event(E),
+}
 
 /// Events waiting for their time.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     heap: Heap<E>,
     tree: WinnerTree,
-    /// `[slots]`: what each slot holds.
-    events: Vec<Option<E>>,
     sequence: u64,
     now: u64,
 }
@@ -31,7 +35,6 @@ impl<E: Copy> EventQueue<E> {
         EventQueue {
             heap: Heap::new(),
             tree: WinnerTree::new(slots),
-            events: vec![None; slots],
             sequence: 0,
             now: 0,
         }
@@ -62,14 +65,13 @@ impl<E: Copy> EventQueue<E> {
         self.heap.push(Entry { key, event });
     }
 
-    /// Puts an event into a slot, in the place of what waits there. It is in line as one that is pushed now.
+    /// Sets when a slot's event comes, in the place of the time that waits there. It is in line as one that is pushed now.
     ///
     /// # Panics
     /// If the time has passed, or there is no such slot.
     #[inline(always)]
-    pub fn set(&mut self, slot: usize, time: u64, event: E) {
+    pub fn set(&mut self, slot: usize, time: u64) {
         let key = self.next_key(time);
-        self.events[slot] = Some(event);
         self.tree.set(slot, key);
     }
 
@@ -94,7 +96,7 @@ impl<E: Copy> EventQueue<E> {
 
     /// Takes the next event with its time, if that is not later than `until`.
     #[inline(always)]
-    pub fn pop_until(&mut self, until: u64) -> Option<(u64, E)> {
+    pub fn pop_until(&mut self, until: u64) -> Option<(u64, Due<E>)> {
         let (in_heap, in_slot) = (self.heap.first(), self.tree.first());
         let from_slot = in_slot < in_heap;
         let first = if from_slot { in_slot } else { in_heap };
@@ -103,19 +105,19 @@ impl<E: Copy> EventQueue<E> {
             return None;
         }
         self.now = at;
-        let event = if from_slot {
+        let due = if from_slot {
             let slot = WinnerTree::slot(in_slot);
             self.tree.clear(slot);
-            self.events[slot]?
+            Due::Slot(slot)
         } else {
-            self.heap.pop()?.event
+            Due::Event(self.heap.pop()?.event)
         };
-        Some((at, event))
+        Some((at, due))
     }
 
     /// Takes the next event with its time.
     #[inline]
-    pub fn pop(&mut self) -> Option<(u64, E)> {
+    pub fn pop(&mut self) -> Option<(u64, Due<E>)> {
         self.pop_until(u64::MAX)
     }
 }
@@ -138,20 +140,20 @@ mod tests {
         for (time, name) in [(5, 'a'), (3, 'b'), (5, 'c'), (3, 'd'), (0, 'e')] {
             queue.push(time, name);
             match name {
-                'b' => queue.set(1, 5, 'f'),
-                'd' => queue.set(0, 3, 'g'),
+                'b' => queue.set(1, 5),
+                'd' => queue.set(0, 3),
                 _ => {}
             }
         }
         let order: Vec<_> = core::iter::from_fn(|| queue.pop()).collect();
         let expected = [
-            (0, 'e'),
-            (3, 'b'),
-            (3, 'd'),
-            (3, 'g'),
-            (5, 'a'),
-            (5, 'f'),
-            (5, 'c'),
+            (0, Due::Event('e')),
+            (3, Due::Event('b')),
+            (3, Due::Event('d')),
+            (3, Due::Slot(0)),
+            (5, Due::Event('a')),
+            (5, Due::Slot(1)),
+            (5, Due::Event('c')),
         ];
         assert_eq!(order, expected);
         assert!(queue.is_empty());
@@ -159,15 +161,15 @@ mod tests {
 
     #[test]
     fn a_slot_holds_what_was_put_there_last() {
-        let mut queue = EventQueue::with_slots(3);
-        queue.set(2, 10, 'a');
-        queue.set(0, 20, 'b');
-        queue.set(2, 30, 'c');
-        assert_eq!((queue.len(), queue.pop()), (2, Some((20, 'b'))));
+        let mut queue = EventQueue::<()>::with_slots(3);
+        queue.set(2, 10);
+        queue.set(0, 20);
+        queue.set(2, 30);
+        assert_eq!((queue.len(), queue.pop()), (2, Some((20, Due::Slot(0)))));
         assert_eq!((queue.len(), queue.pop_until(29)), (1, None));
-        queue.set(0, 25, 'd');
-        assert_eq!(queue.pop(), Some((25, 'd')));
-        assert_eq!((queue.pop(), queue.pop()), (Some((30, 'c')), None));
+        queue.set(0, 25);
+        assert_eq!(queue.pop(), Some((25, Due::Slot(0))));
+        assert_eq!((queue.pop(), queue.pop()), (Some((30, Due::Slot(2))), None));
     }
 
     #[test]
@@ -175,7 +177,7 @@ mod tests {
         const SLOTS: u64 = 5;
         let mut queue = EventQueue::with_slots(SLOTS as usize);
         // Time, sequence number, and in which slot.
-        let mut model: Vec<(u64, u64, Option<u64>)> = Vec::new();
+        let mut model: Vec<(u64, u64, Option<usize>)> = Vec::new();
         let mut state = 1u64;
         for sequence in 0..20_000u64 {
             state = state
@@ -183,8 +185,9 @@ mod tests {
                 .wrapping_add(1);
             let time = queue.now() + (state >> 33) % 50;
             let slot = ((state >> 20) % (2 * SLOTS)).checked_sub(SLOTS);
+            let slot = slot.map(|slot| slot as usize);
             if let Some(slot) = slot {
-                queue.set(slot as usize, time, sequence);
+                queue.set(slot, time);
                 model.retain(|event| event.2 != Some(slot));
             } else {
                 queue.push(time, sequence);
@@ -198,8 +201,9 @@ mod tests {
                     .min_by_key(|(_, e)| **e)
                     .map(|(i, _)| i)
                     .unwrap();
-                let (time, sequence, _) = model.swap_remove(least);
-                assert_eq!(queue.pop(), Some((time, sequence)));
+                let (time, sequence, slot) = model.swap_remove(least);
+                let due = slot.map_or(Due::Event(sequence), Due::Slot);
+                assert_eq!(queue.pop(), Some((time, due)));
             }
         }
     }

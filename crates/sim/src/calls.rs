@@ -79,10 +79,12 @@ impl Simulation {
         self.socket_memory = self.socket_memory + u64::from(memory) - u64::from(noted);
         let caches = &self.machine.caches;
         let refill = &self.machine.costs.refill;
-        let a_core = self.socket_memory / self.core_cpus.len() as u64;
-        let line_ps = if a_core <= caches.l1d_bytes {
+        let cores = self.core_cpus.len() as u64;
+        // A core's part, rounded down, is within so many bytes.
+        let fits = |bytes: u64| self.socket_memory < (bytes + 1) * cores;
+        let line_ps = if fits(caches.l1d_bytes) {
             return 0;
-        } else if a_core <= caches.l2_bytes {
+        } else if fits(caches.l2_bytes) {
             refill.l2_line_ps
         } else if self.socket_memory <= caches.llc_bytes {
             refill.llc_line_ps

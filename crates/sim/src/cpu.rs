@@ -42,8 +42,8 @@ const IDLE_WEIGHT: u64 = 8;
 pub(crate) struct Cpu {
     pub(crate) segment: Segment,
     pub(crate) segment_start: Nanos,
-    /// Distinguishes the planned segment's event from earlier ones.
-    pub(crate) generation: u32,
+    /// What waits in its slot of the queue is that segment's end, and not that of one before.
+    pub(crate) planned: bool,
     pub(crate) hrtick_generation: u32,
     pub(crate) rt_timer_generation: u32,
     /// The address space it has loaded; idle tasks and stoppers keep it.
@@ -52,6 +52,8 @@ pub(crate) struct Cpu {
     pub(crate) debt: Nanos,
     /// An interrupt is on its way.
     pub(crate) ipi_pending: bool,
+    /// It polled when that was sent, so that it will see it without an interrupt.
+    pub(crate) ipi_polled: bool,
     /// That interrupt is to balance for idle CPUs.
     pub(crate) kick_ilb: bool,
     /// The balancing softirq is raised.
@@ -91,12 +93,13 @@ impl Cpu {
         Cpu {
             segment: Segment::None,
             segment_start: 0,
-            generation: 0,
+            planned: false,
             hrtick_generation: 0,
             rt_timer_generation: 0,
             active_mm: 0,
             debt: 0,
             ipi_pending: false,
+            ipi_polled: false,
             kick_ilb: false,
             softirq: false,
             push_rt: false,

@@ -7,13 +7,11 @@ use fairwind_workload::SemId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The stretch of execution planned on a CPU is over.
-    Segment { cpu: CpuId, generation: u32 },
+    Segment { cpu: CpuId },
     /// The timer tick of a CPU.
     Tick { cpu: CpuId },
-    /// An interrupt from another CPU arrives.
+    /// An interrupt from another CPU arrives, or, while it polls, the CPU sees that it is wanted.
     Ipi { cpu: CpuId },
-    /// A polling idle CPU sees that it is wanted.
-    Poll { cpu: CpuId },
     /// The task that a CPU is waking gets to the queue it was chosen for.
     Placed { cpu: CpuId },
     /// A task's timer expires; `awake`: the CPU has left its idle state for it.
@@ -34,6 +32,20 @@ pub(crate) enum Event {
 
 /// Slots of the event queue that a CPU has.
 pub(crate) const SLOTS_PER_CPU: usize = 4;
+
+impl Event {
+    /// What comes when a slot's time has.
+    #[inline(always)]
+    pub(crate) fn of_slot(slot: usize) -> Event {
+        let cpu = CpuId((slot / SLOTS_PER_CPU) as u32);
+        match slot % SLOTS_PER_CPU {
+            0 => Event::Segment { cpu },
+            1 => Event::Tick { cpu },
+            2 => Event::Ipi { cpu },
+            _ => Event::Placed { cpu },
+        }
+    }
+}
 
 /// The slot of what a CPU executes: planning anew replaces the plan.
 #[inline(always)]

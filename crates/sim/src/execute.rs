@@ -1,7 +1,7 @@
 //! Execution on a CPU: planning a stretch, charging what was done of it, and going on.
 
 use crate::cpu::Segment;
-use crate::event::{Event, segment_slot};
+use crate::event::segment_slot;
 use crate::simulation::Simulation;
 use crate::speed::length_at;
 use crate::spinlock::NO_LOCK;
@@ -21,7 +21,7 @@ impl Simulation {
         debug_assert_eq!(c.running, self.sched.rqs[cpu].curr);
         let segment = std::mem::replace(&mut c.segment, Segment::None);
         let elapsed = self.now - c.segment_start;
-        c.generation = c.generation.wrapping_add(1);
+        c.planned = false;
         match segment {
             Segment::None => {}
             Segment::Kernel { speed } => {
@@ -97,10 +97,9 @@ impl Simulation {
             } else if run.spins_on != NO_LOCK {
                 self.spin(cpu, curr);
                 return;
+            } else if run.has_work() && self.plan_user(cpu, curr) {
+                return;
             } else {
-                if self.plan_user(cpu, curr) {
-                    return;
-                }
                 self.program_step(cpu, curr);
             }
         }
@@ -108,8 +107,7 @@ impl Simulation {
 
     /// Plans the running task's own work; false if none is left.
     pub(crate) fn plan_user(&mut self, cpu: CpuId, curr: TaskId) -> bool {
-        let run = &self.tasks[curr.idx()];
-        if run.work_left == 0 && run.stall_left == 0 && run.activity == Activity::Work {
+        if !self.tasks[curr.idx()].has_work() {
             return false;
         }
         let speed = self.speed(cpu).user;
@@ -140,27 +138,20 @@ impl Simulation {
 
     /// Plans a stretch that something else will end.
     pub(crate) fn plan_open(&mut self, cpu: CpuId, segment: Segment) {
-        self.begin(cpu, segment);
-    }
-
-    /// Begins a stretch; its generation.
-    #[inline]
-    fn begin(&mut self, cpu: CpuId, segment: Segment) -> u32 {
         let c = &mut self.cpus[cpu.idx()];
         c.segment = segment;
         c.segment_start = self.now;
-        c.generation = c.generation.wrapping_add(1);
-        c.generation
+        c.planned = false;
     }
 
     /// Plans a stretch of so long.
     #[inline]
     pub(crate) fn plan(&mut self, cpu: CpuId, segment: Segment, length: Nanos) {
-        let generation = self.begin(cpu, segment);
-        self.queue.set(
-            segment_slot(cpu),
-            self.now.saturating_add(length),
-            Event::Segment { cpu, generation },
-        );
+        let c = &mut self.cpus[cpu.idx()];
+        c.segment = segment;
+        c.segment_start = self.now;
+        c.planned = true;
+        self.queue
+            .set(segment_slot(cpu), self.now.saturating_add(length));
     }
 }

@@ -62,7 +62,7 @@ impl Simulation {
         self.sched.sched_tick(cpu, self.now);
         // Ticks are at multiples of the tick, even if this one is late, as a guest's can be.
         let next = (self.now / tick + 1) * tick;
-        self.queue.set(tick_slot(cpu), next, Event::Tick { cpu });
+        self.queue.set(tick_slot(cpu), next);
         self.tick_while_idle(cpu);
         self.leave_irq(cpu);
     }
@@ -77,22 +77,28 @@ impl Simulation {
         }
         let distance = self.machine.distance(from, to);
         let sent = self.now.max(self.cpus[from.idx()].wakeup_done);
-        if self.cpus[to.idx()].idle_since.is_some() && self.sched.rqs[to].polling {
+        let polls = self.cpus[to.idx()].idle_since.is_some() && self.sched.rqs[to].polling;
+        self.cpus[to.idx()].ipi_polled = polls;
+        if polls {
             let delay = self.machine.costs.search_ns.get(distance);
-            self.queue
-                .set(ipi_slot(to), sent + delay, Event::Poll { cpu: to });
+            self.queue.set(ipi_slot(to), sent + delay);
             return;
         }
         self.totals.ipis += 1;
         self.cpus[from.idx()].debt += self.machine.costs.kernel.ipi_send_ns;
         let delay = self.machine.costs.ipi_ns.get(distance) + self.exit_latency(to);
-        self.queue
-            .set(ipi_slot(to), sent + delay, Event::Ipi { cpu: to });
+        self.queue.set(ipi_slot(to), sent + delay);
     }
 
-    pub(crate) fn ipi(&mut self, cpu: CpuId, cost: u64) {
+    pub(crate) fn ipi(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu.idx()];
+        c.ipi_pending = false;
+        let cost = if c.ipi_polled {
+            0
+        } else {
+            self.machine.costs.kernel.interrupt_ns
+        };
         self.enter_irq(cpu, cost);
-        self.cpus[cpu.idx()].ipi_pending = false;
         self.sched.sched_ttwu_pending(cpu, self.now);
         if !self.sched.rqs[cpu].cfsb_csd.is_empty() {
             self.sched.unthrottle_pending(cpu, self.now);

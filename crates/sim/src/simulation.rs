@@ -12,7 +12,7 @@ use crate::task_run::TaskRun;
 use crate::tracing::Tracer;
 use crate::virt::{Hypervisor, Platform};
 use crate::warmth::Warmth;
-use fairwind_engine::EventQueue;
+use fairwind_engine::{Due, EventQueue};
 use fairwind_machine::Machine;
 use fairwind_sched::{CpuId, GroupId, KernelProfile, Nanos, Sched, TaskId};
 use fairwind_workload::{Effects, Measures, Runtime, Workload};
@@ -182,11 +182,14 @@ impl Simulation {
     /// Handles the next event of this machine; false: there is none up to `until`.
     #[inline(always)]
     pub(crate) fn own_event(&mut self, until: Nanos) -> bool {
-        let Some((time, event)) = self.queue.pop_until(until) else {
+        let Some((time, due)) = self.queue.pop_until(until) else {
             return false;
         };
         self.now = time;
-        self.handle(event);
+        self.handle(match due {
+            Due::Slot(slot) => Event::of_slot(slot),
+            Due::Event(event) => event,
+        });
         true
     }
 
@@ -249,15 +252,14 @@ impl Simulation {
     #[inline(always)]
     pub(crate) fn take(&mut self, event: Event) {
         match event {
-            Event::Segment { cpu, generation } => {
-                if self.cpus[cpu.idx()].generation == generation {
+            Event::Segment { cpu } => {
+                if self.cpus[cpu.idx()].planned {
                     self.charge(cpu);
                     self.resume(cpu);
                 }
             }
             Event::Tick { cpu } => self.tick(cpu),
-            Event::Ipi { cpu } => self.ipi(cpu, self.machine.costs.kernel.interrupt_ns),
-            Event::Poll { cpu } => self.ipi(cpu, 0),
+            Event::Ipi { cpu } => self.ipi(cpu),
             Event::Placed { cpu } => self.placed(cpu),
             Event::Timer { task, cpu, awake } => self.timer(task, cpu, awake),
             Event::PeriodTimer { group, generation } => self.period_timer(group, generation),

@@ -1,7 +1,7 @@
 //! Context switches and the accounting of who ran for how long.
 
 use crate::cpu::Segment;
-use crate::event::{Event, tick_slot};
+use crate::event::tick_slot;
 use crate::simulation::Simulation;
 use crate::virt::NO_VCPU;
 use fairwind_sched::{CpuId, Nanos, Switch, TaskId, TaskState};
@@ -139,7 +139,7 @@ impl Simulation {
         if !tick_queued {
             let tick = self.sched.tick_nsec();
             let next = (self.now / tick + 1) * tick;
-            self.queue.set(tick_slot(cpu), next, Event::Tick { cpu });
+            self.queue.set(tick_slot(cpu), next);
         }
     }
 

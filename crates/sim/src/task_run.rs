@@ -67,6 +67,12 @@ pub(crate) struct TaskRun {
 }
 
 impl TaskRun {
+    /// Is something of its own work left?
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        self.work_left != 0 || self.stall_left != 0 || self.activity != Activity::Work
+    }
+
     pub(crate) fn new(program: u32) -> Self {
         TaskRun {
             program,

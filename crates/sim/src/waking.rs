@@ -10,7 +10,7 @@
 //!              @ 6.1, 6.12.
 //! Not here.    Wakeups by timers: an interrupt makes one in a single step (see `interrupt`).
 
-use crate::event::{Event, placed_slot};
+use crate::event::placed_slot;
 use crate::simulation::Simulation;
 use fairwind_sched::{CpuId, Nanos, TaskId};
 
@@ -29,8 +29,7 @@ impl Simulation {
         while let Some(&(task, wake_flags)) = self.cpus[cpu.idx()].wakeups.front() {
             let done = self.cpus[cpu.idx()].wakeup_done;
             if self.now < done {
-                self.queue
-                    .set(placed_slot(cpu), done, Event::Placed { cpu });
+                self.queue.set(placed_slot(cpu), done);
                 return;
             }
             self.cpus[cpu.idx()].wakeups.pop_front();
@@ -60,8 +59,7 @@ impl Simulation {
                     let done = self.now + self.kernel_ns(cpu, queueing);
                     self.cpus[cpu.idx()].placing = Some(waking);
                     self.cpus[cpu.idx()].wakeup_done = done;
-                    self.queue
-                        .set(placed_slot(cpu), placed, Event::Placed { cpu });
+                    self.queue.set(placed_slot(cpu), placed);
                     return;
                 }
             }

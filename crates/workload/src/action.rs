@@ -93,11 +93,11 @@ impl ObjectRef {
 
     /// That of an instance.
     #[inline]
-    pub fn of(self, instance: u32) -> usize {
+    pub fn of(self, instance: u32) -> u32 {
         if self.step == 0 {
-            return self.first as usize;
+            return self.first;
         }
-        (self.first + instance / self.per * self.step) as usize
+        self.first + instance / self.per * self.step
     }
 }
 

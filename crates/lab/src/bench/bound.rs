@@ -5,7 +5,7 @@
 //!              simulation does at least one such step for each thing that happens. Latency of memory is that of a chain
 //!              of loads, each of which needs the one before, in random order over so many bytes.
 
-use fairwind_engine::EventQueue;
+use fairwind_engine::{Due, EventQueue};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
 use std::time::Instant;
@@ -47,15 +47,17 @@ impl Random {
 /// Hold steps a second with so many events waiting; the median of 5.
 pub fn hold_ops_per_s(pending: usize) -> f64 {
     let mut rates = [(); 5].map(|()| {
-        let mut queue: EventQueue<[u32; 4]> = EventQueue::with_slots(pending.max(1));
+        let mut queue: EventQueue<()> = EventQueue::with_slots(pending.max(1));
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         for n in 0..pending.max(1) {
-            queue.set(n, random.next() >> 44, [n as u32; 4]);
+            queue.set(n, random.next() >> 44);
         }
         let began = Instant::now();
         for _ in 0..STEPS {
-            let (time, event) = queue.pop().expect("as many are put in as are taken out");
-            queue.set(event[0] as usize, time + (random.next() >> 44), event);
+            let Some((time, Due::Slot(slot))) = queue.pop() else {
+                unreachable!("as many are put in as are taken out");
+            };
+            queue.set(slot, time + (random.next() >> 44));
         }
         black_box(&queue);
         STEPS as f64 / began.elapsed().as_secs_f64()

@@ -104,7 +104,7 @@ impl Simulation {
             // A step of the CPU's own kernel, for which it is not interrupted.
             Event::Placed { cpu } if self.executes(cpu) => return false,
             Event::Placed { cpu } => cpu,
-            Event::Ipi { cpu } | Event::Poll { cpu } | Event::Virtqueue { cpu, .. } => cpu,
+            Event::Ipi { cpu } | Event::Virtqueue { cpu, .. } => cpu,
             Event::Timer { cpu, .. } => self.online(cpu),
             Event::Tick { cpu } if self.tick_is_stopped(cpu) => {
                 self.cpus[cpu.idx()].tick_queued = false;

@@ -51,12 +51,12 @@ impl Runtime {
             Action::Stamp(clock) => self.measures.stamp(clock, now_ns),
             Action::Count { counter, by } => self.measures.count(counter, by),
             Action::Post(sem) => {
-                let sem = &mut self.semaphores[sem.of(state.instance)];
+                let sem = &mut self.semaphores[sem.of(state.instance) as usize];
                 sem.value += 1;
                 state.timed |= wake_first(&mut sem.waiters, &mut self.links, out);
             }
             Action::Take(sem) => {
-                let sem = &mut self.semaphores[sem.of(state.instance)];
+                let sem = &mut self.semaphores[sem.of(state.instance) as usize];
                 if sem.value == 0 {
                     state.timed = true;
                     sem.waiters.push(id, &mut self.links);

@@ -27,18 +27,17 @@ impl Runtime {
             Life::Exited => panic!("task {task} has ended at {now_ns}"),
         }
         loop {
-            let op = self.program.ops[self.tasks[task].pc as usize];
-            if let Some(step) = self.operate(task, op, now_ns, out) {
+            if let Some(step) = self.operate(task, now_ns, out) {
                 return step;
             }
         }
     }
 
     #[inline]
-    fn operate(&mut self, task: usize, op: Op, now_ns: u64, out: &mut Effects) -> Option<Step> {
+    fn operate(&mut self, task: usize, now_ns: u64, out: &mut Effects) -> Option<Step> {
         let id = task as u32;
         let state = &mut self.tasks[task];
-        match op {
+        match self.program.ops[state.pc as usize] {
             Op::Start => {
                 if now_ns < state.first_ns {
                     return Some(Step::SleepUntil(state.first_ns));

@@ -27,6 +27,8 @@ pub(crate) struct Progress {
     pub(crate) waited: bool,
     /// Bytes moved by this action: by all its calls of a read, by the one of a write.
     pub(crate) moved: u32,
+    /// The stream, once the call was made.
+    pub(crate) stream: u32,
 }
 
 /// Who waits at the ends of a stream.

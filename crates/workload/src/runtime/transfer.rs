@@ -19,19 +19,19 @@ impl Task {
         links: &mut [Link],
         out: &mut Effects,
     ) -> Option<Step> {
-        let number = stream.of(self.instance);
-        let stream = &mut streams[number];
         let call = &mut self.call;
         let bytes = bytes - call.moved;
         if !call.begun {
             call.begun = true;
+            call.stream = stream.of(self.instance);
             self.timed = true;
             return Some(Step::Call {
-                call: stream.read_call(),
+                call: streams[call.stream as usize].read_call(),
                 bytes,
-                stream: Some(number as u32),
+                stream: Some(call.stream),
             });
         }
+        let stream = &mut streams[call.stream as usize];
         let Some(got) = stream.read(id, bytes, call, links, out) else {
             return Some(Step::Wait);
         };
@@ -57,17 +57,17 @@ impl Task {
         links: &mut [Link],
         out: &mut Effects,
     ) -> Option<Step> {
-        let number = stream.of(self.instance);
-        let stream = &mut streams[number];
         if !self.call.begun {
             self.call.begun = true;
+            self.call.stream = stream.of(self.instance);
             self.timed = true;
             return Some(Step::Call {
-                call: stream.write_call(),
+                call: streams[self.call.stream as usize].write_call(),
                 bytes,
-                stream: Some(number as u32),
+                stream: Some(self.call.stream),
             });
         }
+        let stream = &mut streams[self.call.stream as usize];
         if !stream.write(id, bytes, &mut self.call, links, out) {
             return Some(Step::Wait);
         }
@@ -82,14 +82,15 @@ impl Runtime {
         let state = &mut self.tasks[task as usize];
         if !state.call.begun {
             state.call.begun = true;
+            state.call.stream = stream.of(state.instance);
             state.timed = true;
             return Some(Step::Call {
                 call: Call::Poll,
                 bytes: 0,
-                stream: Some(stream.of(state.instance) as u32),
+                stream: Some(state.call.stream),
             });
         }
-        let stream = &mut self.streams[stream.of(state.instance)];
+        let stream = &mut self.streams[state.call.stream as usize];
         if !stream.poll(task, &mut self.links) {
             return Some(Step::Wait);
         }
