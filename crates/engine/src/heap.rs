@@ -2,6 +2,7 @@
 
 use crate::winner_tree::NEVER;
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
 const ARITY: usize = 4;
 
@@ -16,6 +17,22 @@ pub(crate) struct Entry<E> {
 #[derive(Clone, Debug)]
 pub(crate) struct Heap<E> {
     entries: Vec<Entry<E>>,
+}
+
+/// Which of a node's children comes first, and its key. Without jumps, as which it is cannot be predicted.
+#[inline(always)]
+fn least<E>([a, b, c, d]: &[Entry<E>; ARITY]) -> (usize, u128) {
+    let earlier = |a: (usize, u128), b: (usize, u128)| select_unpredictable(b.1 < a.1, b, a);
+    earlier(
+        earlier((0, a.key), (1, b.key)),
+        earlier((2, c.key), (3, d.key)),
+    )
+}
+
+/// The same of the last node, which may have fewer children.
+fn least_of_few<E>(children: &[Entry<E>]) -> Option<(usize, u128)> {
+    let keys = children.iter().map(|child| child.key).enumerate();
+    keys.min_by_key(|&(_, key)| key)
 }
 
 impl<E: Copy> Heap<E> {
@@ -60,27 +77,24 @@ impl<E: Copy> Heap<E> {
         let Some(&first) = self.entries.first() else {
             return Some(last);
         };
-        let len = self.entries.len();
+        let entries = &mut self.entries[..];
         let mut hole = 0;
         loop {
             let child = hole * ARITY + 1;
-            if child >= len {
+            let (least, key) = match entries.get(child..).and_then(|c| c.first_chunk::<ARITY>()) {
+                Some(children) => least(children),
+                None => match entries.get(child..).and_then(least_of_few) {
+                    Some(least) => least,
+                    None => break,
+                },
+            };
+            if last.key <= key {
                 break;
             }
-            let end = (child + ARITY).min(len);
-            let mut least = child;
-            for at in child + 1..end {
-                if self.entries[at].key < self.entries[least].key {
-                    least = at;
-                }
-            }
-            if last.key <= self.entries[least].key {
-                break;
-            }
-            self.entries[hole] = self.entries[least];
-            hole = least;
+            entries[hole] = entries[child + least];
+            hole = child + least;
         }
-        self.entries[hole] = last;
+        entries[hole] = last;
         Some(first)
     }
 }

@@ -48,7 +48,7 @@ impl Sched {
     /// 6.12: a group's entity that is about to join gets a sleeper's credit.
     pub(crate) fn credit_empty_cfs_rq(&mut self, se: SeId) {
         if !self.ses[se].is_task() {
-            self.ses[se].vlag = self.lag_limit(se);
+            self.ses[se].vlag = self.ses[se].lag_limit(self.tick_nsec);
         }
     }
 }

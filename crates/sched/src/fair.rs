@@ -103,15 +103,6 @@ impl Sched {
         }
     }
 
-    /// Changes the load an entity stands for in its queue's averages, around a change of its weight.
-    pub(crate) fn reweight_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
-        let entity = &mut self.ses[se];
-        entity.load = crate::entity::LoadWeight::new(weight);
-        entity.avg.load_avg =
-            entity.weight().wrapping_mul(entity.avg.load_sum) / u64::from(entity.avg.divider());
-        self.enqueue_load_avg(cfs_rq, se);
-    }
-
     // ---- waiting times -----------------------------------------------------------------------------------------
 
     /// The entity begins to wait. A migrating task brings the time it has already waited.

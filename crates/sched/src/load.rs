@@ -9,10 +9,12 @@
 //!             `update_cfs_rq_h_load`, `task_h_load` @ 6.1, 6.12.
 
 use crate::cfs_rq::CfsRq;
-use crate::entity::{SchedEntity, scale_load_down};
+use crate::entity::{LoadWeight, SchedEntity, scale_load_down};
 use crate::features::Feature;
-use crate::pelt::{PELT_MIN_DIVIDER, UTIL_AVG_UNCHANGED};
+use crate::group::TaskGroup;
+use crate::pelt::{PELT_MIN_DIVIDER, SchedAvg, UTIL_AVG_UNCHANGED};
 use crate::sched::Sched;
+use crate::table::Table;
 use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
 
 /// Also tell the group how much this CPU contributes.
@@ -144,6 +146,140 @@ fn update_cfs_rq_load_avg(cfs: &mut CfsRq, now: u64) -> bool {
     some_left | update_load_avg_cfs_rq(cfs, now)
 }
 
+/// Counts an entity's load in its queue's averages.
+#[inline]
+fn enqueue_load_avg(cfs: &mut CfsRq, entity: &SchedEntity) {
+    let sum = entity.weight().wrapping_mul(entity.avg.load_sum);
+    cfs.avg.load_avg = cfs.avg.load_avg.wrapping_add(entity.avg.load_avg);
+    cfs.avg.load_sum = cfs.avg.load_sum.wrapping_add(sum);
+}
+
+/// Takes it out.
+#[inline]
+pub(crate) fn dequeue_load_avg(cfs: &mut CfsRq, entity: &SchedEntity) {
+    let sum = entity.weight().wrapping_mul(entity.avg.load_sum);
+    sub_positive(&mut cfs.avg.load_avg, entity.avg.load_avg);
+    sub_positive(&mut cfs.avg.load_sum, sum);
+    cfs.avg.load_sum = at_least_u32(cfs.avg.load_sum, cfs.avg.load_avg);
+}
+
+/// Gives an entity another weight, and counts its load in again, which is to be taken out before.
+#[inline]
+pub(crate) fn reweight_load_avg(cfs: &mut CfsRq, entity: &mut SchedEntity, weight: u64) {
+    entity.load = LoadWeight::new(weight);
+    entity.avg.load_avg =
+        entity.weight().wrapping_mul(entity.avg.load_sum) / u64::from(entity.avg.divider());
+    enqueue_load_avg(cfs, entity);
+}
+
+/// Tells a queue's group what this CPU contributes, if that changed by more than 1/64; true if the group was told.
+pub(crate) fn contribute_tg_load_avg(
+    cfs: &mut CfsRq,
+    groups: &mut Table<GroupId, TaskGroup>,
+) -> bool {
+    let delta = cfs.avg.load_avg.wrapping_sub(cfs.tg_load_avg_contrib) as i64;
+    if delta.unsigned_abs() <= cfs.tg_load_avg_contrib / 64 {
+        return false;
+    }
+    cfs.tg_load_avg_contrib = cfs.avg.load_avg;
+    groups[cfs.tg].load_avg += delta;
+    true
+}
+
+/// Passes a change of a group's queue on to the group's entity and the queue that it is on.
+#[inline]
+fn propagate_entity_load_avg(
+    cfs_rqs: &mut Table<CfsRqId, CfsRq>,
+    entity: &mut SchedEntity,
+) -> bool {
+    let below = &mut cfs_rqs[entity.my_q];
+    if !core::mem::take(&mut below.propagate) {
+        return false;
+    }
+    let runnable_sum = core::mem::take(&mut below.prop_runnable_sum);
+    let (of_group, weight) = (below.avg, below.load.weight);
+    let cfs = &mut cfs_rqs[entity.cfs_rq];
+    add_tg_cfs_propagate(cfs, runnable_sum);
+    update_tg_cfs_util(&mut cfs.avg, &mut entity.avg, of_group.util_avg);
+    update_tg_cfs_runnable(&mut cfs.avg, &mut entity.avg, of_group.runnable_avg);
+    if runnable_sum != 0 {
+        let left = || {
+            let weight = scale_load_down(weight);
+            of_group.load_sum.checked_div(weight).unwrap_or(0)
+        };
+        update_tg_cfs_load(&mut cfs.avg, entity, runnable_sum, left);
+    }
+    true
+}
+
+#[inline]
+fn update_tg_cfs_util(to: &mut SchedAvg, avg: &mut SchedAvg, util_avg: u64) {
+    let delta_avg = util_avg.wrapping_sub(avg.util_avg) as i64;
+    if delta_avg == 0 {
+        return;
+    }
+    avg.util_avg = util_avg;
+    let new_sum = util_avg.wrapping_mul(u64::from(to.divider())) as u32;
+    let delta_sum = i64::from(new_sum) - i64::from(avg.util_sum);
+    avg.util_sum = new_sum;
+    add_positive(&mut to.util_avg, delta_avg);
+    add_positive_u32(&mut to.util_sum, delta_sum);
+    to.util_sum = to
+        .util_sum
+        .max(to.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
+}
+
+#[inline]
+fn update_tg_cfs_runnable(to: &mut SchedAvg, avg: &mut SchedAvg, runnable_avg: u64) {
+    let delta_avg = runnable_avg.wrapping_sub(avg.runnable_avg) as i64;
+    if delta_avg == 0 {
+        return;
+    }
+    avg.runnable_avg = runnable_avg;
+    let new_sum = runnable_avg.wrapping_mul(u64::from(to.divider()));
+    let delta_sum = (new_sum as i64).wrapping_sub(avg.runnable_sum as i64);
+    avg.runnable_sum = new_sum;
+    add_positive(&mut to.runnable_avg, delta_avg);
+    add_positive(&mut to.runnable_sum, delta_sum);
+    to.runnable_sum = at_least_u32(to.runnable_sum, to.runnable_avg);
+}
+
+/// The group entity's load from its queue's: a queue is runnable for as long as any of its tasks is, which a
+/// sum over tasks overestimates (capped at the divider) and a removal can only estimate from what is `left`.
+#[inline]
+fn update_tg_cfs_load(
+    to: &mut SchedAvg,
+    entity: &mut SchedEntity,
+    mut runnable_sum: i64,
+    left: impl Fn() -> u64,
+) {
+    let divider = to.divider();
+    let weight = entity.weight();
+    let avg = &mut entity.avg;
+    if runnable_sum >= 0 {
+        runnable_sum = runnable_sum
+            .wrapping_add(avg.load_sum as i64)
+            .min(i64::from(divider));
+    } else {
+        runnable_sum = avg.load_sum.min(left()) as i64;
+    }
+    let running_sum = i64::from(avg.util_sum >> 10);
+    runnable_sum = runnable_sum.max(running_sum);
+    let load_sum = weight.wrapping_mul(runnable_sum as u64);
+    let load_avg = load_sum / u64::from(divider);
+    let delta_avg = load_avg.wrapping_sub(avg.load_avg) as i64;
+    if delta_avg == 0 {
+        return;
+    }
+    let delta_sum =
+        (load_sum as i64).wrapping_sub((weight as i64).wrapping_mul(avg.load_sum as i64));
+    avg.load_sum = runnable_sum as u64;
+    avg.load_avg = load_avg;
+    add_positive(&mut to.load_avg, delta_avg);
+    add_positive(&mut to.load_sum, delta_sum);
+    to.load_sum = at_least_u32(to.load_sum, to.load_avg);
+}
+
 impl Sched {
     // ---- an entity on its queue --------------------------------------------------------------------------------
 
@@ -168,39 +304,14 @@ impl Sched {
         decayed
     }
 
-    #[inline]
-    pub(crate) fn enqueue_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let entity = &self.ses[se];
-        let (avg, sum) = (
-            entity.avg.load_avg,
-            entity.weight().wrapping_mul(entity.avg.load_sum),
-        );
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        cfs.avg.load_avg = cfs.avg.load_avg.wrapping_add(avg);
-        cfs.avg.load_sum = cfs.avg.load_sum.wrapping_add(sum);
-    }
-
-    #[inline]
-    pub(crate) fn dequeue_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let entity = &self.ses[se];
-        let (avg, sum) = (
-            entity.avg.load_avg,
-            entity.weight().wrapping_mul(entity.avg.load_sum),
-        );
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        sub_positive(&mut cfs.avg.load_avg, avg);
-        sub_positive(&mut cfs.avg.load_sum, sum);
-        cfs.avg.load_sum = at_least_u32(cfs.avg.load_sum, cfs.avg.load_avg);
-    }
-
     /// Joins an entity's averages to its queue's.
     pub(crate) fn attach_entity_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let to = self.cfs_rqs[cfs_rq].avg;
-        let divider = u64::from(to.divider());
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let divider = u64::from(cfs.avg.divider());
         let entity = &mut self.ses[se];
         let weight = entity.weight();
-        entity.avg.last_update_time = to.last_update_time;
-        entity.avg.period_contrib = to.period_contrib;
+        entity.avg.last_update_time = cfs.avg.last_update_time;
+        entity.avg.period_contrib = cfs.avg.period_contrib;
         entity.avg.util_sum = entity.avg.util_avg.wrapping_mul(divider) as u32;
         entity.avg.runnable_sum = entity.avg.runnable_avg.wrapping_mul(divider);
         entity.avg.load_sum = entity.avg.load_avg.wrapping_mul(divider);
@@ -209,9 +320,8 @@ impl Sched {
         } else {
             1
         };
-        let avg = entity.avg;
-        self.enqueue_load_avg(cfs_rq, se);
-        let cfs = &mut self.cfs_rqs[cfs_rq];
+        enqueue_load_avg(cfs, entity);
+        let avg = &entity.avg;
         cfs.avg.util_avg = cfs.avg.util_avg.wrapping_add(avg.util_avg);
         cfs.avg.util_sum = cfs.avg.util_sum.wrapping_add(avg.util_sum);
         cfs.avg.runnable_avg = cfs.avg.runnable_avg.wrapping_add(avg.runnable_avg);
@@ -221,10 +331,10 @@ impl Sched {
 
     /// Takes an entity's averages out of its queue's.
     pub(crate) fn detach_entity_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        self.dequeue_load_avg(cfs_rq, se);
-        let avg = self.ses[se].avg;
         let cfs = &mut self.cfs_rqs[cfs_rq];
-        let sa = &mut cfs.avg;
+        let entity = &self.ses[se];
+        dequeue_load_avg(cfs, entity);
+        let (sa, avg) = (&mut cfs.avg, &entity.avg);
         sub_positive(&mut sa.util_avg, avg.util_avg);
         sub_positive_u32(&mut sa.util_sum, avg.util_sum);
         sa.util_sum = sa
@@ -248,7 +358,7 @@ impl Sched {
         }
         let mut decayed = update_cfs_rq_load_avg(cfs, now);
         if entity.my_q.is_some() {
-            decayed |= self.propagate_entity_load_avg(se);
+            decayed |= propagate_entity_load_avg(&mut self.cfs_rqs, entity);
         }
         if !attached && flags & DO_ATTACH != 0 {
             self.attach_entity_load_avg(cfs_rq, se);
@@ -322,109 +432,6 @@ impl Sched {
         if tg != GroupId::ROOT {
             (self.fair.update_tg_load_avg)(self, cfs_rq);
         }
-    }
-
-    /// The update itself; true if the group was told.
-    pub(crate) fn contribute_tg_load_avg(&mut self, cfs_rq: CfsRqId) -> bool {
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        let delta = cfs.avg.load_avg.wrapping_sub(cfs.tg_load_avg_contrib) as i64;
-        if delta.unsigned_abs() <= cfs.tg_load_avg_contrib / 64 {
-            return false;
-        }
-        cfs.tg_load_avg_contrib = cfs.avg.load_avg;
-        let tg = cfs.tg;
-        self.groups[tg].load_avg += delta;
-        true
-    }
-
-    /// Passes a change of a group's queue on to the group's entity and the queue that it is on.
-    fn propagate_entity_load_avg(&mut self, se: SeId) -> bool {
-        let (gcfs_rq, cfs_rq) = (self.ses[se].my_q, self.ses[se].cfs_rq);
-        let below = &mut self.cfs_rqs[gcfs_rq];
-        if !core::mem::take(&mut below.propagate) {
-            return false;
-        }
-        let sum = below.prop_runnable_sum;
-        add_tg_cfs_propagate(&mut self.cfs_rqs[cfs_rq], sum);
-        self.update_tg_cfs_util(cfs_rq, se, gcfs_rq);
-        self.update_tg_cfs_runnable(cfs_rq, se, gcfs_rq);
-        self.update_tg_cfs_load(cfs_rq, se, gcfs_rq);
-        true
-    }
-
-    fn update_tg_cfs_util(&mut self, cfs_rq: CfsRqId, se: SeId, gcfs_rq: CfsRqId) {
-        let util_avg = self.cfs_rqs[gcfs_rq].avg.util_avg;
-        let delta_avg = util_avg.wrapping_sub(self.ses[se].avg.util_avg) as i64;
-        if delta_avg == 0 {
-            return;
-        }
-        let to = &mut self.cfs_rqs[cfs_rq].avg;
-        let avg = &mut self.ses[se].avg;
-        avg.util_avg = util_avg;
-        let new_sum = util_avg.wrapping_mul(u64::from(to.divider())) as u32;
-        let delta_sum = i64::from(new_sum) - i64::from(avg.util_sum);
-        avg.util_sum = new_sum;
-        add_positive(&mut to.util_avg, delta_avg);
-        add_positive_u32(&mut to.util_sum, delta_sum);
-        to.util_sum = to
-            .util_sum
-            .max(to.util_avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER)) as u32);
-    }
-
-    fn update_tg_cfs_runnable(&mut self, cfs_rq: CfsRqId, se: SeId, gcfs_rq: CfsRqId) {
-        let runnable_avg = self.cfs_rqs[gcfs_rq].avg.runnable_avg;
-        let delta_avg = runnable_avg.wrapping_sub(self.ses[se].avg.runnable_avg) as i64;
-        if delta_avg == 0 {
-            return;
-        }
-        let to = &mut self.cfs_rqs[cfs_rq].avg;
-        let avg = &mut self.ses[se].avg;
-        avg.runnable_avg = runnable_avg;
-        let new_sum = runnable_avg.wrapping_mul(u64::from(to.divider()));
-        let delta_sum = (new_sum as i64).wrapping_sub(avg.runnable_sum as i64);
-        avg.runnable_sum = new_sum;
-        add_positive(&mut to.runnable_avg, delta_avg);
-        add_positive(&mut to.runnable_sum, delta_sum);
-        to.runnable_sum = at_least_u32(to.runnable_sum, to.runnable_avg);
-    }
-
-    /// The group entity's load from its queue's: a queue is runnable for as long as any of its tasks is, which a
-    /// sum over tasks overestimates (capped at the divider) and a removal can only estimate from what is left.
-    fn update_tg_cfs_load(&mut self, cfs_rq: CfsRqId, se: SeId, gcfs_rq: CfsRqId) {
-        let mut runnable_sum = core::mem::take(&mut self.cfs_rqs[gcfs_rq].prop_runnable_sum);
-        if runnable_sum == 0 {
-            return;
-        }
-        let g = &self.cfs_rqs[gcfs_rq];
-        let divider = self.cfs_rqs[cfs_rq].avg.divider();
-        let avg = &self.ses[se].avg;
-        if runnable_sum >= 0 {
-            runnable_sum = runnable_sum
-                .wrapping_add(avg.load_sum as i64)
-                .min(i64::from(divider));
-        } else {
-            let weight = scale_load_down(g.load.weight);
-            let load_sum = g.avg.load_sum.checked_div(weight).unwrap_or(0);
-            runnable_sum = avg.load_sum.min(load_sum) as i64;
-        }
-        let running_sum = i64::from(avg.util_sum >> 10);
-        runnable_sum = runnable_sum.max(running_sum);
-        let weight = self.ses[se].weight();
-        let load_sum = weight.wrapping_mul(runnable_sum as u64);
-        let load_avg = load_sum / u64::from(divider);
-        let delta_avg = load_avg.wrapping_sub(avg.load_avg) as i64;
-        if delta_avg == 0 {
-            return;
-        }
-        let delta_sum =
-            (load_sum as i64).wrapping_sub((weight as i64).wrapping_mul(avg.load_sum as i64));
-        let avg = &mut self.ses[se].avg;
-        avg.load_sum = runnable_sum as u64;
-        avg.load_avg = load_avg;
-        let to = &mut self.cfs_rqs[cfs_rq].avg;
-        add_positive(&mut to.load_avg, delta_avg);
-        add_positive(&mut to.load_sum, delta_sum);
-        to.load_sum = at_least_u32(to.load_sum, to.load_avg);
     }
 
     /// The weight of a group's entity on one CPU: the group's shares times this CPU's part of the group's load.

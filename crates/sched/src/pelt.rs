@@ -94,23 +94,45 @@ pub struct SchedAvg {
     pub util_est_ewma: u32,
 }
 
-/// `val · yⁿ`. Bits: val < 2⁶⁴, table < 2³², product taken in 128 bits.
-fn decay_load(mut val: u64, n: u64) -> u64 {
-    if n > LOAD_AVG_PERIOD * 63 {
-        return 0;
-    }
-    let mut local_n = n;
-    if local_n >= LOAD_AVG_PERIOD {
-        val >>= local_n / LOAD_AVG_PERIOD;
-        local_n %= LOAD_AVG_PERIOD;
-    }
-    ((u128::from(val) * u128::from(Y_N_INV[local_n as usize])) >> 32) as u64
+/// `yⁿ` for one n: a shift for the full half-lives, and a factor in 1/2³² for the rest.
+#[derive(Clone, Copy)]
+struct Decay {
+    half_lives: u64,
+    factor: u32,
 }
 
-fn accumulate_segments(periods: u64, d1: u32, d3: u32) -> u32 {
-    let c1 = decay_load(u64::from(d1), periods) as u32;
-    let c2 = LOAD_AVG_MAX - decay_load(u64::from(LOAD_AVG_MAX), periods) as u32 - 1024;
-    c1 + c2 + d3
+impl Decay {
+    #[inline(always)]
+    fn over(periods: u64) -> Decay {
+        let in_time = periods <= LOAD_AVG_PERIOD * 63;
+        Decay {
+            half_lives: if in_time {
+                periods / LOAD_AVG_PERIOD
+            } else {
+                0
+            },
+            factor: if in_time {
+                Y_N_INV[(periods % LOAD_AVG_PERIOD) as usize]
+            } else {
+                0
+            },
+        }
+    }
+
+    /// `val · yⁿ`. Bits: val < 2⁶⁴, factor < 2³², product taken in 128 bits.
+    #[inline(always)]
+    fn of(self, val: u64) -> u64 {
+        let product = u128::from(val >> self.half_lives) * u128::from(self.factor);
+        (product >> 32) as u64
+    }
+
+    /// What full running adds over these periods, the first of which has `d1` left and the last of which is `d3` long.
+    #[inline(always)]
+    fn segments(self, d1: u32, d3: u32) -> u32 {
+        let c1 = self.of(u64::from(d1)) as u32;
+        let c2 = LOAD_AVG_MAX - self.of(u64::from(LOAD_AVG_MAX)) as u32 - 1024;
+        c1 + c2 + d3
+    }
 }
 
 impl SchedAvg {
@@ -158,12 +180,13 @@ impl SchedAvg {
         delta += u64::from(self.period_contrib);
         let periods = delta / 1024;
         if periods != 0 {
-            self.load_sum = decay_load(self.load_sum, periods);
-            self.runnable_sum = decay_load(self.runnable_sum, periods);
-            self.util_sum = decay_load(u64::from(self.util_sum), periods) as u32;
+            let decay = Decay::over(periods);
+            self.load_sum = decay.of(self.load_sum);
+            self.runnable_sum = decay.of(self.runnable_sum);
+            self.util_sum = decay.of(u64::from(self.util_sum)) as u32;
             delta %= 1024;
             if load != 0 {
-                contrib = accumulate_segments(periods, 1024 - self.period_contrib, delta as u32);
+                contrib = decay.segments(1024 - self.period_contrib, delta as u32);
             }
         }
         self.period_contrib = delta as u32;

@@ -51,7 +51,7 @@ pub struct Sched {
     pub jiffies: u64,
     /// Jiffies at time 0, as a kernel has them after boot.
     pub jiffies_base: u64,
-    tick_nsec: Nanos,
+    pub(crate) tick_nsec: Nanos,
     /// What `jiffies` counts; too long to count anything where jiffies are told.
     jiffy_nsec: Nanos,
     jiffy_begins: Nanos,

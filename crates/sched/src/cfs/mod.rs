@@ -21,6 +21,7 @@ mod task;
 
 use crate::entity::SchedEntity;
 use crate::fair_class::FairClass;
+use crate::load::contribute_tg_load_avg;
 use crate::sched::Sched;
 
 /// The functions of 6.1.
@@ -43,7 +44,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     attach_task: Sched::attach_task_cfs,
     hrtick_slice: |sched, se| sched.sched_slice(sched.ses[se].cfs_rq, se),
     update_tg_load_avg: |sched, cfs_rq| {
-        sched.contribute_tg_load_avg(cfs_rq);
+        contribute_tg_load_avg(&mut sched.cfs_rqs[cfs_rq], &mut sched.groups);
     },
     update_cfs_group: Sched::update_cfs_group_cfs,
     distribute_cfs_runtime: Sched::distribute_cfs_runtime_sync,

@@ -3,7 +3,7 @@
 use super::slice::max_vruntime;
 use crate::features::Feature;
 use crate::flags::{DEQUEUE_MOVE, DEQUEUE_SAVE, DEQUEUE_SLEEP, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP};
-use crate::load::{DO_ATTACH, DO_DETACH, UPDATE_TG};
+use crate::load::{self, DO_ATTACH, DO_DETACH, UPDATE_TG};
 use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::task::OnRq;
@@ -13,18 +13,17 @@ impl Sched {
     // ---- weights -----------------------------------------------------------------------------------------------------
 
     pub(super) fn reweight_entity_cfs(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
-        let on_rq = self.ses[se].on_rq;
-        if on_rq {
-            if self.cfs_rqs[cfs_rq].curr == se {
-                self.update_curr_cfs(cfs_rq);
-            }
-            let old = self.ses[se].load.weight;
-            self.cfs_rqs[cfs_rq].load.sub(old);
+        if self.ses[se].on_rq && self.cfs_rqs[cfs_rq].curr == se {
+            self.update_curr_cfs(cfs_rq);
         }
-        self.dequeue_load_avg(cfs_rq, se);
-        self.reweight_load_avg(cfs_rq, se, weight);
-        if on_rq {
-            self.cfs_rqs[cfs_rq].load.add(weight);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let entity = &mut self.ses[se];
+        let old_weight = entity.load.weight;
+        load::dequeue_load_avg(cfs, entity);
+        load::reweight_load_avg(cfs, entity, weight);
+        if entity.on_rq {
+            cfs.load.sub(old_weight);
+            cfs.load.add(weight);
         }
     }
 

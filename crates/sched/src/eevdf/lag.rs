@@ -3,6 +3,7 @@
 use crate::cfs_rq::CfsRq;
 use crate::entity::SchedEntity;
 use crate::sched::Sched;
+use crate::table::Table;
 use crate::timeline::Entry;
 use crate::units::{CfsRqId, SeId};
 
@@ -12,53 +13,121 @@ pub(super) fn div_s64(dividend: i64, divisor: i64) -> i64 {
     dividend / i64::from(divisor as i32)
 }
 
-/// `v − v0`.
+/// Does deadline `a` come first?
 #[inline(always)]
-fn entity_key(cfs: &CfsRq, entity: &SchedEntity) -> i64 {
-    entity.vruntime.wrapping_sub(cfs.zero_vruntime) as i64
+pub(super) fn deadline_before(a: u64, b: u64) -> bool {
+    (a.wrapping_sub(b) as i64) < 0
+}
+
+/// The running entity of a queue, if it counts there.
+#[inline(always)]
+pub(super) fn queued_curr<'a>(
+    ses: &'a Table<SeId, SchedEntity>,
+    cfs: &CfsRq,
+) -> Option<&'a SchedEntity> {
+    let curr = cfs.curr.get().map(|curr| &ses[curr]);
+    curr.filter(|curr| curr.on_rq)
+}
+
+impl CfsRq {
+    /// `v − v0`.
+    #[inline(always)]
+    fn key(&self, vruntime: u64) -> i64 {
+        vruntime.wrapping_sub(self.zero_vruntime) as i64
+    }
+
+    /// The sums with the running entity, if it counts, counted in: (Σ w·(v − v0), Σ w).
+    #[inline(always)]
+    pub(super) fn sums_with(&self, curr: Option<&SchedEntity>) -> (i64, i64) {
+        let (mut runtime, mut weight) = (self.avg_vruntime, self.avg_load as i64);
+        if let Some(curr) = curr {
+            let w = curr.weight() as i64;
+            runtime = runtime.wrapping_add(self.key(curr.vruntime).wrapping_mul(w));
+            weight += w;
+        }
+        (runtime, weight)
+    }
+
+    /// Is who has this virtual runtime owed CPU time? `v ≤ V`, without the division: Σ w·(v_i − v0) ≥ (v − v0) · Σ w.
+    #[inline(always)]
+    pub(super) fn eligible(&self, (runtime, weight): (i64, i64), vruntime: u64) -> bool {
+        runtime >= self.key(vruntime).wrapping_mul(weight)
+    }
+
+    /// Puts an entity in line by its deadline.
+    #[inline]
+    pub(super) fn line_up_eevdf(&mut self, se: SeId, entity: &SchedEntity) {
+        let weight = entity.weight();
+        let weighted = self.key(entity.vruntime).wrapping_mul(weight as i64);
+        self.avg_vruntime = self.avg_vruntime.wrapping_add(weighted);
+        self.avg_load += weight;
+        let entry = Entry {
+            key: entity.deadline,
+            vruntime: entity.vruntime,
+            slice: entity.slice,
+            se,
+        };
+        self.timeline.insert(entry);
+    }
+
+    /// Takes an entity out of the line.
+    #[inline]
+    pub(super) fn leave_line_eevdf(&mut self, se: SeId, entity: &SchedEntity) {
+        let weight = entity.weight();
+        let weighted = self.key(entity.vruntime).wrapping_mul(weight as i64);
+        self.avg_vruntime = self.avg_vruntime.wrapping_sub(weighted);
+        self.avg_load -= weight;
+        self.timeline.remove(se);
+    }
+}
+
+impl SchedEntity {
+    /// The most lag it may keep, either sign: max(2 slices, a tick) of its virtual time.
+    #[inline]
+    pub(crate) fn lag_limit(&mut self, tick_nsec: u64) -> i64 {
+        self.load.calc_delta_fair((2 * self.slice).max(tick_nsec)) as i64
+    }
+
+    /// `V − v`, limited.
+    #[inline]
+    pub(super) fn lag(&mut self, avruntime: u64, tick_nsec: u64) -> i64 {
+        let limit = self.lag_limit(tick_nsec);
+        let vlag = avruntime.wrapping_sub(self.vruntime) as i64;
+        vlag.clamp(-limit, limit)
+    }
+
+    /// While an entity runs its `vlag` has no meaning; equal to the deadline it says that the slice is protected.
+    #[inline(always)]
+    pub(super) fn protect_slice(&self) -> bool {
+        self.vlag as u64 == self.deadline
+    }
 }
 
 impl Sched {
     // ---- virtual time and lag ----------------------------------------------------------------------------------------
 
-    /// `curr` if it counts in the queue.
-    #[inline(always)]
-    pub(super) fn queued_curr(&self, cfs_rq: CfsRqId) -> Option<SeId> {
-        let curr = self.cfs_rqs[cfs_rq].curr;
-        (curr.is_some() && self.ses[curr].on_rq).then_some(curr)
-    }
-
     /// The queue's sums with the running entity counted in: (Σ w·(v − v0), Σ w).
     #[inline]
     pub(crate) fn vruntime_sums(&self, cfs: &CfsRq) -> (i64, i64) {
-        let (mut runtime, mut weight) = (cfs.avg_vruntime, cfs.avg_load as i64);
-        if cfs.curr.is_some() {
-            let curr = &self.ses[cfs.curr];
-            if curr.on_rq {
-                let w = curr.weight() as i64;
-                runtime = runtime.wrapping_add(entity_key(cfs, curr).wrapping_mul(w));
-                weight += w;
-            }
-        }
-        (runtime, weight)
+        cfs.sums_with(queued_curr(&self.ses, cfs))
     }
 
     /// The queue's virtual time V; moves the origin of the sums there.
     pub(crate) fn avg_vruntime(&mut self, cfs_rq: CfsRqId) -> u64 {
-        let cfs = &self.cfs_rqs[cfs_rq];
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let curr = queued_curr(&self.ses, cfs);
         let delta = if cfs.avg_load != 0 {
-            let (mut runtime, weight) = self.vruntime_sums(cfs);
+            let (mut runtime, weight) = cfs.sums_with(curr);
             // Round down, also below zero, so that the average is to the left and everybody at it is eligible.
             if runtime < 0 {
                 runtime -= weight - 1;
             }
             div_s64(runtime, weight)
-        } else if let Some(curr) = self.queued_curr(cfs_rq) {
-            entity_key(cfs, &self.ses[curr])
+        } else if let Some(curr) = curr {
+            cfs.key(curr.vruntime)
         } else {
             return cfs.zero_vruntime;
         };
-        let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.avg_vruntime = cfs
             .avg_vruntime
             .wrapping_sub((cfs.avg_load as i64).wrapping_mul(delta));
@@ -66,36 +135,16 @@ impl Sched {
         cfs.zero_vruntime
     }
 
-    /// The most lag an entity may keep, either sign: max(2 slices, a tick) of its virtual time.
-    pub(crate) fn lag_limit(&mut self, se: SeId) -> i64 {
-        let tick = self.tick_nsec();
-        let entity = &mut self.ses[se];
-        entity.load.calc_delta_fair((2 * entity.slice).max(tick)) as i64
-    }
-
-    /// `V − v`, limited.
-    pub(super) fn entity_lag(&mut self, avruntime: u64, se: SeId) -> i64 {
-        let limit = self.lag_limit(se);
-        let vlag = avruntime.wrapping_sub(self.ses[se].vruntime) as i64;
-        vlag.clamp(-limit, limit)
-    }
-
     pub(super) fn update_entity_lag(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let avruntime = self.avg_vruntime(cfs_rq);
-        self.ses[se].vlag = self.entity_lag(avruntime, se);
+        let entity = &mut self.ses[se];
+        entity.vlag = entity.lag(avruntime, self.tick_nsec);
     }
 
-    /// Is an entity owed CPU time? `v ≤ V`, without the division: Σ w·(v_i − v0) ≥ (v − v0) · Σ w.
+    /// Is an entity owed CPU time?
     pub fn entity_eligible(&self, cfs_rq: CfsRqId, se: SeId) -> bool {
         let cfs = &self.cfs_rqs[cfs_rq];
-        let (avg, load) = self.vruntime_sums(cfs);
-        avg >= entity_key(cfs, &self.ses[se]).wrapping_mul(load)
-    }
-
-    /// Does `a`'s deadline come first?
-    #[inline(always)]
-    pub(super) fn deadline_before(&self, a: SeId, b: SeId) -> bool {
-        (self.ses[a].deadline.wrapping_sub(self.ses[b].deadline) as i64) < 0
+        cfs.eligible(self.vruntime_sums(cfs), self.ses[se].vruntime)
     }
 
     /// Are the sums with an entity of that virtual runtime far from an overflow, beyond which nobody may be eligible?
@@ -112,51 +161,27 @@ impl Sched {
     // ---- the timeline ------------------------------------------------------------------------------------------------
 
     pub(super) fn timeline_add(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        let entity = &self.ses[se];
-        let weight = entity.weight();
-        let weighted = entity_key(cfs, entity).wrapping_mul(weight as i64);
-        cfs.avg_vruntime = cfs.avg_vruntime.wrapping_add(weighted);
-        cfs.avg_load += weight;
-        let entry = Entry {
-            key: entity.deadline,
-            vruntime: entity.vruntime,
-            slice: entity.slice,
-            se,
-        };
-        cfs.timeline.insert(entry);
+        self.cfs_rqs[cfs_rq].line_up_eevdf(se, &self.ses[se]);
     }
 
     pub(super) fn timeline_remove(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        let entity = &self.ses[se];
-        let weight = entity.weight();
-        let weighted = entity_key(cfs, entity).wrapping_mul(weight as i64);
-        cfs.avg_vruntime = cfs.avg_vruntime.wrapping_sub(weighted);
-        cfs.avg_load -= weight;
-        cfs.timeline.remove(se);
+        self.cfs_rqs[cfs_rq].leave_line_eevdf(se, &self.ses[se]);
     }
 
     /// The shortest slice anybody in the queue asks for; `u64::MAX` if it is empty.
     pub(super) fn cfs_rq_min_slice(&self, cfs_rq: CfsRqId) -> u64 {
         let cfs = &self.cfs_rqs[cfs_rq];
-        let curr = cfs.curr.get().map(|curr| &self.ses[curr]);
-        let curr = curr.filter(|curr| curr.on_rq);
+        let curr = queued_curr(&self.ses, cfs);
         let waiting = cfs.timeline.min_slice().unwrap_or(u64::MAX);
         waiting.min(curr.map_or(u64::MAX, |curr| curr.slice))
     }
 
     // ---- slice protection --------------------------------------------------------------------------------------------
 
-    /// While an entity runs its `vlag` has no meaning; equal to the deadline it says that the slice is protected.
-    #[inline]
-    pub(super) fn protect_slice(&self, se: SeId) -> bool {
-        self.ses[se].vlag as u64 == self.ses[se].deadline
-    }
-
     pub(super) fn cancel_protect_slice(&mut self, se: SeId) {
-        if self.protect_slice(se) {
-            self.ses[se].vlag = self.ses[se].deadline.wrapping_add(1) as i64;
+        let entity = &mut self.ses[se];
+        if entity.protect_slice() {
+            entity.vlag = entity.deadline.wrapping_add(1) as i64;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which entity runs next, and the bookkeeping when it starts and stops.
 
+use super::lag::{deadline_before, queued_curr};
 use crate::features::Feature;
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP};
 use crate::load::UPDATE_TG;
@@ -11,30 +12,27 @@ impl Sched {
     /// The eligible entity with the earliest deadline; ties go to the one queued first, and to `curr` last.
     pub(crate) fn pick_eevdf(&self, cfs_rq: CfsRqId) -> Option<SeId> {
         let cfs = &self.cfs_rqs[cfs_rq];
-        let curr = self.queued_curr(cfs_rq);
+        let curr = queued_curr(&self.ses, cfs);
         if cfs.nr_queued == 1 {
-            return curr.or_else(|| cfs.timeline.first().map(|e| e.se));
+            return match curr {
+                Some(_) => Some(cfs.curr),
+                None => cfs.timeline.first().map(|e| e.se),
+            };
         }
-        let (avg, load) = self.vruntime_sums(cfs);
-        let eligible = |vruntime: u64| {
-            avg >= (vruntime.wrapping_sub(cfs.zero_vruntime) as i64).wrapping_mul(load)
-        };
-        let curr = curr.filter(|&curr| eligible(self.ses[curr].vruntime));
+        let sums = cfs.sums_with(curr);
+        let curr = curr.filter(|curr| cfs.eligible(sums, curr.vruntime));
         if let Some(curr) = curr
             && self.profile.features.has(Feature::RUN_TO_PARITY)
-            && self.protect_slice(curr)
+            && curr.protect_slice()
         {
-            return Some(curr);
+            return Some(cfs.curr);
         }
-        let best = cfs
-            .timeline
-            .iter()
-            .find(|e| eligible(e.vruntime))
-            .map(|e| e.se);
+        let mut waiting = cfs.timeline.iter();
+        let best = waiting.find(|e| cfs.eligible(sums, e.vruntime));
         match (best, curr) {
-            (Some(best), Some(curr)) if self.deadline_before(curr, best) => Some(curr),
-            (None, curr) => curr,
-            (best, _) => best,
+            (Some(best), Some(curr)) if deadline_before(curr.deadline, best.key) => Some(cfs.curr),
+            (None, curr) => curr.map(|_| cfs.curr),
+            (best, _) => best.map(|e| e.se),
         }
     }
 
@@ -64,7 +62,7 @@ impl Sched {
                 return None;
             }
             loop {
-                if self.queued_curr(cfs_rq).is_some() {
+                if queued_curr(&self.ses, &self.cfs_rqs[cfs_rq]).is_some() {
                     self.update_curr_eevdf(cfs_rq);
                 }
                 if self.check_cfs_rq_runtime(cfs_rq) {

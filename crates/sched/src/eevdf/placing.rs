@@ -1,6 +1,6 @@
 //! Where an entity stands when it joins a queue, and how it leaves: at once, or delayed until its lag is paid.
 
-use super::lag::div_s64;
+use super::lag::{div_s64, queued_curr};
 use crate::features::Feature;
 use crate::flags::{
     DEQUEUE_DELAYED, DEQUEUE_SLEEP, DEQUEUE_SPECIAL, ENQUEUE_INITIAL, ENQUEUE_MIGRATED,
@@ -25,8 +25,8 @@ impl Sched {
         let cfs = &self.cfs_rqs[cfs_rq];
         let counts_lag = features.has(Feature::PLACE_LAG) && cfs.nr_queued != 0;
         let mut load = cfs.avg_load;
-        if counts_lag && let Some(curr) = self.queued_curr(cfs_rq) {
-            load += self.ses[curr].weight();
+        if counts_lag && let Some(curr) = queued_curr(&self.ses, cfs) {
+            load += curr.weight();
         }
         let entity = &mut self.ses[se];
         if !entity.custom_slice {

@@ -1,11 +1,25 @@
 //! What running and a change of weight do to an entity: virtual runtime, deadline, preemption at the tick.
 
-use super::lag::div_s64;
+use super::lag::{deadline_before, div_s64};
+use crate::cfs_rq::CfsRq;
+use crate::entity::SchedEntity;
 use crate::features::Feature;
-use crate::load::UPDATE_TG;
+use crate::load::{self, UPDATE_TG};
 use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, SeId};
+
+/// Keeps lag and remaining slice, which are real time, while the weight changes:
+/// `v' = V − (V − v)·w/w'`, `d' = V + (d − V)·w/w'`.
+fn reweight_eevdf(entity: &mut SchedEntity, avruntime: u64, weight: u64, tick_nsec: u64) {
+    let old_weight = entity.load.weight as i64;
+    if avruntime != entity.vruntime {
+        let vlag = entity.lag(avruntime, tick_nsec).wrapping_mul(old_weight);
+        entity.vruntime = avruntime.wrapping_sub(div_s64(vlag, weight as i64) as u64);
+    }
+    let vslice = (entity.deadline.wrapping_sub(avruntime) as i64).wrapping_mul(old_weight);
+    entity.deadline = avruntime.wrapping_add(div_s64(vslice, weight as i64) as u64);
+}
 
 impl Sched {
     // ---- running -----------------------------------------------------------------------------------------------------
@@ -28,18 +42,20 @@ impl Sched {
     }
 
     /// The running entity is beaten by a shorter slice: it lost its protection and is not eligible.
-    fn did_preempt_short(&self, cfs_rq: CfsRqId, curr: SeId) -> bool {
+    #[inline]
+    fn did_preempt_short(&self, cfs: &CfsRq, curr: &SchedEntity) -> bool {
         self.profile.features.has(Feature::PREEMPT_SHORT)
-            && !self.protect_slice(curr)
-            && !self.entity_eligible(cfs_rq, curr)
+            && !curr.protect_slice()
+            && !cfs.eligible(cfs.sums_with(curr.on_rq.then_some(curr)), curr.vruntime)
     }
 
     /// May `pse`, which asks for a shorter slice, cut `se`'s short?
     pub(super) fn do_preempt_short(&self, cfs_rq: CfsRqId, pse: SeId, se: SeId) -> bool {
+        let (woken, curr) = (&self.ses[pse], &self.ses[se]);
         self.profile.features.has(Feature::PREEMPT_SHORT)
-            && self.ses[pse].slice < self.ses[se].slice
+            && woken.slice < curr.slice
             && self.entity_eligible(cfs_rq, pse)
-            && (self.deadline_before(pse, se) || !self.entity_eligible(cfs_rq, se))
+            && (deadline_before(woken.deadline, curr.deadline) || !self.entity_eligible(cfs_rq, se))
     }
 
     /// Most calls come twice at one time, or on a queue that runs nobody: those end before the function proper.
@@ -68,10 +84,11 @@ impl Sched {
             self.fair_server_update(cpu, delta_exec);
         }
         self.account_cfs_rq_runtime(cfs_rq, delta_exec);
-        if self.cfs_rqs[cfs_rq].nr_queued == 1 {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        if cfs.nr_queued == 1 {
             return;
         }
-        if resched || self.did_preempt_short(cfs_rq, curr) {
+        if resched || self.did_preempt_short(cfs, &self.ses[curr]) {
             self.resched_curr(cpu);
             self.clear_buddies_eevdf(cfs_rq, curr);
         }
@@ -94,21 +111,7 @@ impl Sched {
 
     // ---- weights -----------------------------------------------------------------------------------------------------
 
-    /// Keeps lag and remaining slice, which are real time, while the weight changes:
-    /// `v' = V − (V − v)·w/w'`, `d' = V + (d − V)·w/w'`.
-    fn reweight_eevdf(&mut self, se: SeId, avruntime: u64, weight: u64) {
-        let old_weight = self.ses[se].load.weight as i64;
-        if avruntime != self.ses[se].vruntime {
-            let vlag = self.entity_lag(avruntime, se).wrapping_mul(old_weight);
-            self.ses[se].vruntime = avruntime.wrapping_sub(div_s64(vlag, weight as i64) as u64);
-        }
-        let entity = &mut self.ses[se];
-        let vslice = (entity.deadline.wrapping_sub(avruntime) as i64).wrapping_mul(old_weight);
-        entity.deadline = avruntime.wrapping_add(div_s64(vslice, weight as i64) as u64);
-    }
-
     pub(super) fn reweight_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
-        let curr = self.cfs_rqs[cfs_rq].curr == se;
         let on_rq = self.ses[se].on_rq;
         let mut avruntime = 0;
         if on_rq {
@@ -117,26 +120,28 @@ impl Sched {
             if self.probes.is_some() {
                 self.note_weighed(cfs_rq, se);
             }
-            if !curr {
-                self.timeline_remove(cfs_rq, se);
-            }
-            let old = self.ses[se].load.weight;
-            self.cfs_rqs[cfs_rq].load.sub(old);
         }
-        self.dequeue_load_avg(cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let entity = &mut self.ses[se];
+        let waits = on_rq && cfs.curr != se;
+        if waits {
+            cfs.leave_line_eevdf(se, entity);
+        }
+        let old_weight = entity.load.weight;
+        load::dequeue_load_avg(cfs, entity);
         if on_rq {
-            self.reweight_eevdf(se, avruntime, weight);
+            reweight_eevdf(entity, avruntime, weight, self.tick_nsec);
         } else {
-            let entity = &mut self.ses[se];
-            let scaled = entity.vlag.wrapping_mul(entity.load.weight as i64);
+            let scaled = entity.vlag.wrapping_mul(old_weight as i64);
             entity.vlag = div_s64(scaled, weight as i64);
         }
-        self.reweight_load_avg(cfs_rq, se, weight);
+        load::reweight_load_avg(cfs, entity, weight);
         if on_rq {
-            self.cfs_rqs[cfs_rq].load.add(weight);
-            if !curr {
-                self.timeline_add(cfs_rq, se);
-            }
+            cfs.load.sub(old_weight);
+            cfs.load.add(weight);
+        }
+        if waits {
+            cfs.line_up_eevdf(se, entity);
         }
     }
 
@@ -145,24 +150,25 @@ impl Sched {
             return;
         }
         let shares = self.calc_group_shares(gcfs_rq);
-        let cfs_rq = self.ses[se].cfs_rq;
-        if self.ses[se].load.weight != shares {
+        let entity = &self.ses[se];
+        let cfs_rq = entity.cfs_rq;
+        if entity.load.weight != shares {
             self.reweight_entity_eevdf(cfs_rq, se, shares);
-        } else if self.probes.is_some() && self.ses[se].on_rq {
+        } else if self.probes.is_some() && entity.on_rq {
             self.note_weighed(cfs_rq, se);
         }
     }
 
     /// Tells the group at most once a millisecond.
     pub(super) fn update_tg_load_avg_limited(&mut self, cfs_rq: CfsRqId) {
-        let cfs = &self.cfs_rqs[cfs_rq];
-        if !self.rqs[cfs.cpu].online
-            || self.now.wrapping_sub(cfs.last_update_tg_load_avg) < 1_000_000
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        if self.now.wrapping_sub(cfs.last_update_tg_load_avg) < 1_000_000
+            || !self.rqs[cfs.cpu].online
         {
             return;
         }
-        if self.contribute_tg_load_avg(cfs_rq) {
-            self.cfs_rqs[cfs_rq].last_update_tg_load_avg = self.now;
+        if load::contribute_tg_load_avg(cfs, &mut self.groups) {
+            cfs.last_update_tg_load_avg = self.now;
         }
     }
 }
