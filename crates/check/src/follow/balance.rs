@@ -24,10 +24,43 @@ const NOT_FAILED: Class = Class::NotRecorded("how often balancing had failed");
 const MOST_FAILED: u32 = 8;
 
 impl Follower<'_> {
-    /// The balancing softirq was raised.
+    /// The balancing softirq was raised. That of the timers runs before it.
     pub(super) fn softirq(&mut self, r: &Record, cpu: CpuId, clock: u64) {
         self.sched.follow_softirq(cpu);
-        if !self.moves_ahead(cpu.0) {
+        if self.moves_ahead(cpu.0) {
+            return;
+        }
+        if cpu.0 == r.cpu && self.timers_wake(cpu.0) {
+            self.cpu(cpu.0).balances_later = true;
+        } else {
+            self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
+        }
+    }
+
+    /// Does a softirq wake somebody before the CPU goes on with what it was interrupted in?
+    fn timers_wake(&self, cpu: u32) -> bool {
+        let own = self.times.records_of(cpu, self.at + 1);
+        let mut own = own.iter().map(|&at| &self.records[at]);
+        let interrupted = own.by_ref().find(|r| r.softirq || !r.irq);
+        interrupted
+            .is_some_and(|r| matches!(r.what, What::Waking { .. }) && Self::is_before_balancing(r))
+    }
+
+    /// Is a softirq's record of one that runs before the balancing one? Their own thread is woken when all have run.
+    fn is_before_balancing(r: &Record) -> bool {
+        let ends = matches!(&r.what, What::Waking { comm, .. } if comm.starts_with("ksoftirqd/"));
+        r.softirq && !ends
+    }
+
+    /// Softirqs before the balancing one are over.
+    pub(super) fn end_timers_softirq(&mut self, r: &Record) {
+        let goes_on = |next: usize| Self::is_before_balancing(&self.records[next]);
+        if self.cpus[r.cpu as usize].balances_later
+            && !self.next_on_cpu[self.at].is_some_and(goes_on)
+        {
+            self.cpu(r.cpu).balances_later = false;
+            let cpu = CpuId(r.cpu);
+            let clock = self.clock_at(cpu, r.ts);
             self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
         }
     }
@@ -78,9 +111,24 @@ impl Follower<'_> {
             }
             self.sched.set_last_balance(report.sd, last);
         }
-        if judged {
+        if judged && !self.queues_change(r, &ours.moves) {
             self.judge_moves(r, "softirq", &[], &ours, Class::Ours);
         }
+    }
+
+    /// Does one of the queues change before the pass can be over? Then the kernel may have looked at them after that.
+    fn queues_change(&self, r: &Record, moves: &[Move]) -> bool {
+        let over = self.next_on_cpu[self.at].map(|next| self.records[next].ts);
+        let tick = r.ts + self.facts.profile.tick_nsec();
+        let over = over.map_or(tick, |next| next.min(tick));
+        let of_queues = |cpu: u32| moves.iter().any(|m| m.orig == cpu || m.dest == cpu);
+        let later = self.records[self.at + 1..].iter();
+        later.take_while(|r| r.ts <= over).any(|r| match r.what {
+            What::Switch { .. } => of_queues(r.cpu),
+            What::Wakeup { target, .. } | What::WakeupNew { target, .. } => of_queues(target),
+            What::Migrate { orig, dest, .. } => of_queues(orig) || of_queues(dest),
+            _ => false,
+        })
     }
 
     /// Did the kernel do this pass, too? Its last one was told by a move, the CPU's own tick asks for this one, and it is due
@@ -129,13 +177,15 @@ impl Follower<'_> {
         let moved = moves
             .iter()
             .map(|moved| (CpuId(moved.orig), CpuId(moved.dest)));
+        let pass = Pass::Softirq {
+            cpu: CpuId(r.cpu),
+            clock,
+            passes: self.passes_of(moved.chain(pushes.iter().copied())),
+        };
         let asked = Asked {
             kind: "softirq",
-            pass: Pass::Softirq {
-                cpu: CpuId(r.cpu),
-                clock,
-                passes: self.passes_of(moved.chain(pushes.iter().copied())),
-            },
+            found: self.found(r.cpu, &pass),
+            pass,
             before,
             clocks: self.told_clocks(r.cpu),
             pushes: pushes.iter().map(|(busiest, _)| busiest.0).collect(),
@@ -290,15 +340,17 @@ impl Follower<'_> {
         let moved = kernel
             .iter()
             .map(|moved| (CpuId(moved.orig), CpuId(moved.dest)));
+        let pass = Pass::NewlyIdle {
+            cpu: CpuId(r.cpu),
+            clock,
+            now,
+            prev_state,
+            passes: self.passes_of(moved),
+        };
         let asked = Asked {
             kind: "newidle",
-            pass: Pass::NewlyIdle {
-                cpu: CpuId(r.cpu),
-                clock,
-                now,
-                prev_state,
-                passes: self.passes_of(moved),
-            },
+            found: self.found(r.cpu, &pass),
+            pass,
             before: self.before_pass(r.cpu),
             clocks: self.told_clocks(r.cpu),
             moves: kernel.to_vec(),

@@ -53,12 +53,17 @@ pub(super) struct CpuContext {
     pub(super) irq_moves: Vec<Move>,
     /// In the timer's interrupt; whether its tick has run.
     pub(super) in_timer: Option<bool>,
+    /// The balancing softirq is raised and waits for those that wake somebody.
+    pub(super) balances_later: bool,
     /// The softirq was raised by a tick after which another one runs at once.
     pub(super) softirq_waits: bool,
     /// A tick whose outcome its next record shows.
     pub(super) charged: Option<Charged>,
     /// Everything as it was when the pass began of which moves are being gathered.
     pub(super) before_pass: Option<Box<Sched>>,
+    /// Everything as it was after its last record before that pass, and when that was, if the pass's first record came
+    /// late.
+    pub(super) held: Option<(u64, Box<Sched>)>,
     /// When the first record of that pass was written.
     pub(super) pass_ts: u64,
     /// When the first probe of the call that is going on was hit.

@@ -178,6 +178,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower.take_effects(record.cpu);
         follower.end_told(record);
         follower.note_charged_ahead();
+        follower.end_timers_softirq(record);
+        follower.hold(record);
     }
     follower.judge
 }

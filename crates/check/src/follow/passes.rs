@@ -12,7 +12,8 @@
 
 use super::Follower;
 use super::cpu::Move;
-use fairwind_sched::balance::CpuIdleType;
+use crate::record::{Record, What};
+use fairwind_sched::balance::{CpuIdleType, Found};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::domain::flags::SD_BALANCE_NEWIDLE;
 use fairwind_sched::features::Feature;
@@ -29,6 +30,8 @@ pub(super) struct Asked {
     /// Ours when its first record was written.
     pub(super) before: Sched,
     pub(super) pass: Pass,
+    /// What it had found long before it moved that.
+    pub(super) found: Option<Found>,
     /// Clocks of queues that its records tell.
     pub(super) clocks: Vec<(u32, u64)>,
     /// What it moved.
@@ -69,6 +72,14 @@ impl Pass {
     pub(super) fn passes(&self) -> &Passes {
         let (Pass::Softirq { passes, .. } | Pass::NewlyIdle { passes, .. }) = self;
         passes
+    }
+
+    /// The same at an earlier time.
+    fn at(&self, ts: u64) -> Pass {
+        let mut pass = self.clone();
+        let (Pass::Softirq { clock, .. } | Pass::NewlyIdle { clock, .. }) = &mut pass;
+        *clock = ts.min(*clock);
+        pass
     }
 
     /// Has ours do it.
@@ -113,8 +124,50 @@ impl Follower<'_> {
                 copy.domains.sd[sd].nr_balance_failed = failed;
             }
         }
+        if let Some(found) = asked.found {
+            copy.follow_found(found);
+        }
         asked.pass.ask(&mut copy);
         answer(copy)
+    }
+
+    /// What the pass found before its CPU waited for the queue's lock, if it waited for long.
+    pub(super) fn found(&mut self, cpu: u32, pass: &Pass) -> Option<Found> {
+        let (ts, held) = self.cpu(cpu).held.take()?;
+        let mut copy = (*held).clone();
+        copy.effects.clear();
+        copy.report_passes(true);
+        pass.at(ts).ask(&mut copy);
+        let report = copy.pass_reports().first()?;
+        let src_cpu = report.src_cpu?;
+        Some(Found {
+            src_cpu,
+            nr_running: held.rqs[src_cpu].nr_running,
+            imbalance: report.imbalance,
+            migration_type: report.migration_type,
+        })
+    }
+
+    /// Keeps everything as it is after a record, if the CPU's next one comes late and is a pass's first.
+    pub(super) fn hold(&mut self, r: &Record) {
+        if !r.what.is_inside() {
+            self.cpu(r.cpu).held = None;
+        }
+        let Some(next) = self.next_on_cpu[self.at] else {
+            return;
+        };
+        let late = self.records[next].ts - r.ts > self.facts.profile.tick_nsec();
+        if late && (self.moves_ahead(r.cpu) || self.pulls_next(r.cpu)) {
+            self.cpu(r.cpu).held = Some((r.ts, Box::new(self.sched.clone())));
+        }
+    }
+
+    /// Does the CPU, which runs out of tasks, pull one?
+    fn pulls_next(&self, cpu: u32) -> bool {
+        let own = self.times.records_of(cpu, self.at + 1);
+        let inside = own.iter().map(|&at| &self.records[at]);
+        let mut inside = inside.take_while(|r| !r.irq && r.what.is_inside());
+        inside.any(|r| matches!(r.what, What::Migrate { dest, .. } if dest == cpu))
     }
 
     /// The passes that a number of moves belong to.

@@ -54,7 +54,7 @@ mod tests;
 
 pub use env::{CpuIdleType, MigrationType};
 pub use group_stats::GroupType;
-pub use replay::{FollowedMove, LastBalance};
+pub use replay::{FollowedMove, Found, LastBalance};
 pub use report::{GroupReport, PassReport, Verdict};
 pub use state::BalanceCost;
 pub use stats::{DomainStats, PassStats};

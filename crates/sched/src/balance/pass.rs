@@ -14,6 +14,7 @@ use super::env::{
     MigrationType,
 };
 use super::next_in_both;
+use super::replay::Found;
 use crate::domain::SdId;
 use crate::domain::flags::SD_SHARE_CPUCAPACITY;
 use crate::effects::Effect;
@@ -148,18 +149,10 @@ impl Sched {
         let (sd, idle) = (env.sd, env.idle);
         let mut moved;
         loop {
-            if !self.should_we_balance(env) {
-                *continue_balancing = false;
-                return Outcome::Balanced;
-            }
-            let Some(group) = self.sched_balance_find_src_group(env) else {
-                self.domain_stats_mut(sd).of_mut(idle).lb_nobusyg += 1;
+            let Some(found) = self.find_source(env, continue_balancing) else {
                 return Outcome::Balanced;
             };
-            let Some(busiest) = self.sched_balance_find_src_rq(env, group) else {
-                self.domain_stats_mut(sd).of_mut(idle).lb_nobusyq += 1;
-                return Outcome::Balanced;
-            };
+            let busiest = found.src_cpu;
             let imbalance = env.imbalance as u64;
             let stats = self.domain_stats_mut(sd).of_mut(idle);
             stats.lb_imbalance = stats.lb_imbalance.wrapping_add(imbalance);
@@ -170,9 +163,10 @@ impl Sched {
             }
             env.flags |= LBF_ALL_PINNED;
             moved = 0;
-            if self.rqs[busiest].nr_running <= 1 {
+            if found.nr_running <= 1 {
                 break;
             }
+            env.loop_max = self.profile.tunables.nr_migrate.min(found.nr_running);
             moved = self.move_tasks(env);
             if let Some(parent) = self.domains.sd[sd].parent.get()
                 && env.flags & LBF_SOME_PINNED != 0
@@ -196,14 +190,37 @@ impl Sched {
         self.after_moving(env, this_cpu, moved)
     }
 
+    /// The busiest queue and how much is to be moved from there; none if this CPU is not the one to balance, or if
+    /// there is nothing to do.
+    fn find_source(&mut self, env: &mut LbEnv, continue_balancing: &mut bool) -> Option<Found> {
+        if let Some(found) = self.lb_mut().found.take() {
+            env.imbalance = found.imbalance;
+            env.migration_type = found.migration_type;
+            return Some(found);
+        }
+        if !self.should_we_balance(env) {
+            *continue_balancing = false;
+            return None;
+        }
+        let Some(group) = self.sched_balance_find_src_group(env) else {
+            self.domain_stats_mut(env.sd).of_mut(env.idle).lb_nobusyg += 1;
+            return None;
+        };
+        let Some(src_cpu) = self.sched_balance_find_src_rq(env, group) else {
+            self.domain_stats_mut(env.sd).of_mut(env.idle).lb_nobusyq += 1;
+            return None;
+        };
+        Some(Found {
+            src_cpu,
+            nr_running: self.rqs[src_cpu].nr_running,
+            imbalance: env.imbalance,
+            migration_type: env.migration_type,
+        })
+    }
+
     /// Moves tasks from the source to the destination, and to its siblings those that may not run
     /// there.
     fn move_tasks(&mut self, env: &mut LbEnv) -> u32 {
-        env.loop_max = self
-            .profile
-            .tunables
-            .nr_migrate
-            .min(self.rqs[env.src_cpu].nr_running);
         let sd = &self.domains.sd[env.sd];
         env.cold_only = self.profile.features.has(Feature::LB_COLD_FIRST)
             && sd.nr_balance_failed > sd.cache_nice_tries;

@@ -6,7 +6,7 @@
 //! Source. kernel/sched/fair.c: `sched_balance_softirq`, `_nohz_idle_balance`, `detach_tasks`, `attach_tasks` @ 6.1,
 //!         6.12.
 
-use super::env::CpuIdleType;
+use super::env::{CpuIdleType, MigrationType};
 use crate::domain::SdId;
 use crate::sched::Sched;
 use crate::units::{CpuId, Nanos, TaskId};
@@ -20,6 +20,19 @@ pub struct LastBalance {
     pub balance_interval: u32,
     /// Passes in a row that could not move what they wanted to.
     pub nr_balance_failed: u32,
+}
+
+/// The queue from which a pass will pull.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Its CPU.
+    pub src_cpu: CpuId,
+    /// How many tasks were queued there.
+    pub nr_running: u32,
+    /// How much is to be moved.
+    pub imbalance: i64,
+    /// In what that is counted.
+    pub migration_type: MigrationType,
 }
 
 /// A task that the other scheduler moved, and the clocks of both queues when it did.
@@ -104,6 +117,12 @@ impl Sched {
         self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing);
         self.domains.sd[sd].last_balance = self.jiffies;
         self.follow_next_balance(cpu);
+    }
+
+    /// The next pass does not look for the busiest queue: the other scheduler had found it some time ago, when that queue
+    /// was not yet as it is now.
+    pub fn follow_found(&mut self, found: Found) {
+        self.lb_mut().found = Some(found);
     }
 
     /// A CPU has balanced all of its domains that were due: the next of them is when it is to balance again.

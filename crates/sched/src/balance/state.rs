@@ -1,5 +1,6 @@
 //! What balancing keeps beside the run queues and the domains.
 
+use super::replay::Found;
 use super::report::PassReport;
 use super::stats::DomainStats;
 use crate::cpumask::CpuMask;
@@ -35,6 +36,8 @@ pub(crate) struct Balance {
     pub(super) tasks: Vec<TaskId>,
     /// What passes did, where someone asked for it.
     pub(super) reports: Option<Vec<PassReport>>,
+    /// What the next pass does not look for, having been told.
+    pub(super) found: Option<Found>,
 }
 
 impl Balance {
@@ -50,6 +53,7 @@ impl Balance {
             swb_cpus: CpuMask::none(nr_cpus),
             tasks: Vec::new(),
             reports: None,
+            found: None,
         }
     }
 }
