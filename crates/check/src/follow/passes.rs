@@ -156,8 +156,9 @@ impl Follower<'_> {
         let Some(next) = self.next_on_cpu[self.at] else {
             return;
         };
-        let late = self.records[next].ts - r.ts > self.facts.profile.tick_nsec();
-        if late && (self.moves_ahead(r.cpu) || self.pulls_next(r.cpu)) {
+        let next = &self.records[next];
+        let late = next.ts - r.ts > self.facts.profile.tick_nsec();
+        if late && (next.softirq && self.moves_ahead(r.cpu) || self.pulls_next(r.cpu)) {
             self.cpu(r.cpu).held = Some((r.ts, Box::new(self.sched.clone())));
         }
     }
