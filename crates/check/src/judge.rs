@@ -141,9 +141,8 @@ impl Judge {
     pub(crate) fn judge(
         &mut self,
         decision: Decision,
-        agree: bool,
         baselines: Baselines,
-        why: impl FnOnce() -> (Class, String),
+        differs: Option<(Class, String)>,
     ) {
         let score = self.scores.entry(decision.measure).or_default();
         for count in [
@@ -151,11 +150,10 @@ impl Judge {
             score.kinds.entry(decision.kind).or_default(),
         ] {
             count.decisions += 1;
-            count.agree += u64::from(agree);
+            count.agree += u64::from(differs.is_none());
         }
         baselines.add_to(score);
-        if !agree {
-            let (class, text) = why();
+        if let Some((class, text)) = differs {
             let Decision {
                 ts,
                 cpu,

@@ -107,7 +107,7 @@ fn changes_of_6_12() {
             (Measure::Pick, 1007, 1007),
             (Measure::Preemption, 823, 823),
             (Measure::Placement, 286, 285),
-            (Measure::Balance, 18, 16),
+            (Measure::Balance, 16, 16),
         ],
     );
 }
@@ -121,7 +121,7 @@ fn changes_of_6_1() {
             (Measure::Pick, 547, 547),
             (Measure::Preemption, 491, 491),
             (Measure::Placement, 187, 185),
-            (Measure::Balance, 16, 15),
+            (Measure::Balance, 15, 15),
         ],
     );
 }
@@ -134,8 +134,8 @@ fn realtime_of_6_12() {
             (Measure::State, 1718, 1694),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 112, 110),
-            (Measure::Placement, 335, 327),
-            (Measure::Balance, 60, 33),
+            (Measure::Placement, 335, 328),
+            (Measure::Balance, 59, 33),
         ],
     );
 }
@@ -159,11 +159,11 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4490),
+            (Measure::State, 5211, 4472),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),
-            (Measure::Balance, 31, 24),
+            (Measure::Balance, 30, 24),
         ],
     );
 }
@@ -173,11 +173,11 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2096, 1978),
+            (Measure::State, 2096, 1976),
             (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
             (Measure::Placement, 350, 337),
-            (Measure::Balance, 38, 29),
+            (Measure::Balance, 37, 29),
         ],
     );
 }

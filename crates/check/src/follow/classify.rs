@@ -23,6 +23,15 @@ pub(super) const NOT_UPDATES: Class =
 /// Which CPUs a task may use shows only in where it is put.
 pub(super) const NOT_ALLOWED: Class = Class::NotRecorded("allowed CPUs");
 
+/// A task with the state that decides, as it was at some time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    task: TaskId,
+    vruntime: u64,
+    deadline: u64,
+    weight: u64,
+}
+
 impl Follower<'_> {
     /// For a choice between tasks of a queue: both states must have been shown, and no other CPU may
     /// have changed the queue since this CPU's last record.
@@ -98,13 +107,29 @@ impl Follower<'_> {
         self.candidates(cpu).into_iter().min_by_key(since)
     }
 
-    /// A task with the state that decides.
-    pub(super) fn describe(&self, task: TaskId) -> String {
+    /// A task with the state that decides, as it is now.
+    pub(super) fn shown(&self, task: TaskId) -> Shown {
         let se = &self.sched.ses[self.sched.tasks[task].se];
-        let name = self.name(task);
+        Shown {
+            task,
+            vruntime: se.vruntime,
+            deadline: se.deadline,
+            weight: se.load.weight,
+        }
+    }
+
+    pub(super) fn describe(&self, shown: Shown) -> String {
         format!(
-            "{name} (vruntime {} deadline {} weight {})",
-            se.vruntime, se.deadline, se.load.weight
+            "{} (vruntime {} deadline {} weight {})",
+            self.name(shown.task),
+            shown.vruntime,
+            shown.deadline,
+            shown.weight
         )
+    }
+
+    pub(super) fn describe_all(&self, shown: &[Shown]) -> String {
+        let described: Vec<String> = shown.iter().map(|&shown| self.describe(shown)).collect();
+        described.join(", ")
     }
 }

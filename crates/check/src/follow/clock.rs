@@ -251,7 +251,6 @@ impl Follower<'_> {
     }
 
     fn limit_clock(&mut self, cpu: CpuId, limit: u64) {
-        self.sched.hold_probes();
         if let Some(probes) = &mut self.sched.probes {
             probes.limit_clock(cpu, limit);
         }
@@ -259,17 +258,11 @@ impl Follower<'_> {
 
     /// Tells each queue how far its clock can go before its running task is next charged.
     pub(super) fn limit_clocks(&mut self, r: &Record) {
-        let unused = self.unused_clocks();
+        let recorded = self.recorded_clocks(r.cpu);
+        self.sched.hold_probes();
         for cpu in self.sched.rqs.ids() {
-            // A queue that this CPU has locked stands still for others.
-            let context = &self.cpus[r.cpu as usize];
-            let locked = context.clocks.get(&cpu.0).copied();
-            let own = context.pending_clock.filter(|_| cpu.0 == r.cpu);
-            let first = own.into_iter().chain(locked).min();
-            let first = first.or_else(|| {
-                let here = unused.iter().filter(|(queue, _)| *queue == cpu);
-                here.map(|(_, clock)| *clock).min()
-            });
+            let here = recorded.iter().filter(|(queue, _)| *queue == cpu);
+            let first = here.map(|(_, clock)| *clock).min();
             let next = if first.is_none() {
                 self.next_charge(cpu)
             } else {
@@ -283,17 +276,34 @@ impl Follower<'_> {
         }
     }
 
-    /// The clocks of charges that are recorded, and that no call has used yet.
-    fn unused_clocks(&self) -> Vec<(CpuId, u64)> {
-        let mut unused = Vec::new();
+    /// The clocks of charges that are recorded, and that no call has used yet. A queue that this CPU has locked stands
+    /// still for others.
+    fn recorded_clocks(&self, by: u32) -> Vec<(CpuId, u64)> {
+        let context = &self.cpus[by as usize];
+        let own = context.pending_clock.map(|clock| (CpuId(by), clock));
+        let locked = context
+            .clocks
+            .iter()
+            .map(|(&cpu, &clock)| (CpuId(cpu), clock));
+        let mut recorded: Vec<(CpuId, u64)> = own.into_iter().chain(locked).collect();
+        let mine = recorded.len();
         for (cpu, context) in self.sched.rqs.ids().zip(&self.cpus) {
+            if cpu.0 == by || context.pending_clock.is_none() && context.clocks.is_empty() {
+                continue;
+            }
             let own = context.pending_clock.map(|clock| (cpu, clock));
-            let others = context.clocks.iter();
-            unused.extend(own);
-            unused.extend(others.map(|(&cpu, &clock)| (CpuId(cpu), clock)));
+            let others = context
+                .clocks
+                .iter()
+                .map(|(&cpu, &clock)| (CpuId(cpu), clock));
+            for (queue, clock) in own.into_iter().chain(others) {
+                let locked = recorded[..mine].iter().any(|(mine, _)| *mine == queue);
+                if !locked && clock > self.sched.rqs[queue].clock {
+                    recorded.push((queue, clock));
+                }
+            }
         }
-        unused.retain(|&(cpu, clock)| clock > self.sched.rqs[cpu].clock);
-        unused
+        recorded
     }
 
     /// The running task's next charge that ours has not made.

@@ -25,21 +25,18 @@ impl Follower<'_> {
         for moved in moved {
             let agree = kernel.contains(&moved) && ours.moves.contains(&moved);
             let baselines = self.move_baselines(&moved, kernel);
-            let class = self.move_class(&moved, kernel, why);
-            let text = format!(
-                "kernel [{}], ours [{}]; running {:?}{}",
-                self.show(kernel),
-                self.show(&ours.moves),
-                self.sched
-                    .rqs
-                    .iter()
-                    .map(|rq| rq.nr_running)
-                    .collect::<Vec<_>>(),
-                self.show_passes(ours.sched.pass_reports()),
-            );
+            let differs = (!agree).then(|| {
+                let running: Vec<u32> = self.sched.rqs.iter().map(|rq| rq.nr_running).collect();
+                let text = format!(
+                    "kernel [{}], ours [{}]; running {running:?}{}",
+                    self.show(kernel),
+                    self.show(&ours.moves),
+                    self.show_passes(ours.sched.pass_reports()),
+                );
+                (self.move_class(&moved, kernel, why), text)
+            });
             let decision = Self::decision(r, Measure::Balance, kind);
-            self.judge
-                .judge(decision, agree, baselines, || (class, text));
+            self.judge.judge(decision, baselines, differs);
         }
     }
 

@@ -279,8 +279,8 @@ impl Follower<'_> {
         if class == Class::Ours && others.contains(&kernel) {
             class = Class::Race;
         }
-        self.judge
-            .judge(decision, ours == kernel, baselines, || (class, text));
+        let differs = (ours != kernel).then_some((class, text));
+        self.judge.judge(decision, baselines, differs);
     }
 
     /// Names without a number at the end: threads of a pool, named by number, do the same.

@@ -3,7 +3,7 @@
 //! Deviations. Runtimes of SCHED_DEADLINE are not recorded: a task that gives way to a lower class is taken to have none left.
 
 use super::Follower;
-use super::classify::Pair;
+use super::classify::{Pair, Shown};
 use super::cpu::Move;
 use crate::baselines::Baselines;
 use crate::judge::Measure;
@@ -182,27 +182,24 @@ impl Follower<'_> {
             fifo: Some(self.longest_waiting(cpu) == Some(next)),
             least_vruntime: Some(self.least_vruntime(cpu, None) == Some(next)),
         };
-        let before = self.describe_all(&candidates);
+        let before: Vec<Shown> = candidates.iter().map(|&task| self.shown(task)).collect();
         let (switch, possible) = self.sched.follow_switch(cpu, clock, next);
         if self.is_ordinary(next) && self.sched.is_fair(next) && candidates.len() >= 2 {
             if self.unsure.contains(&next) {
                 self.judge.not_asked(Measure::Pick);
             } else {
-                let class = self.class_of_pair(
-                    r.cpu,
-                    Pair {
-                        a: next,
-                        b: switch.next,
-                    },
-                );
-                let text = format!(
-                    "kernel {}, ours {}, of {before}",
-                    self.name(next),
-                    self.name(switch.next)
-                );
+                let differs = (switch.next != next).then(|| {
+                    let (a, b) = (next, switch.next);
+                    let text = format!(
+                        "kernel {}, ours {}, of {}",
+                        self.name(a),
+                        self.name(b),
+                        self.describe_all(&before)
+                    );
+                    (self.class_of_pair(r.cpu, Pair { a, b }), text)
+                });
                 let decision = Self::decision(r, Measure::Pick, "switch");
-                self.judge
-                    .judge(decision, switch.next == next, baselines, || (class, text));
+                self.judge.judge(decision, baselines, differs);
             }
         }
         if !possible {
@@ -214,14 +211,6 @@ impl Follower<'_> {
             self.unsure.insert(switch.next);
         }
         self.sched.newidle_balancing = true;
-    }
-
-    pub(super) fn describe_all(&self, tasks: &[TaskId]) -> String {
-        tasks
-            .iter()
-            .map(|task| self.describe(*task))
-            .collect::<Vec<_>>()
-            .join(", ")
     }
 
     /// The stopper is woken without a record.

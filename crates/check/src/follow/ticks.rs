@@ -10,7 +10,7 @@
 //!        as a tick while the tick is not stopped.
 
 use super::Follower;
-use super::classify::Pair;
+use super::classify::{Pair, Shown};
 use crate::baselines::Baselines;
 use crate::judge::{Decision, Measure};
 use crate::record::{Record, What};
@@ -246,16 +246,17 @@ impl Follower<'_> {
                 fifo: Some(!kernel),
                 least_vruntime: Some(kernel == (charged.least != Some(curr))),
             };
-            let class = self.class_of_pair(r.cpu, Pair { a: curr, b: curr });
-            let queue = self.describe_all(&self.candidates(cpu));
-            let text = format!(
-                "{}: kernel {kernel}, ours {ours}, of {queue}",
-                self.describe(curr)
-            );
-            self.judge
-                .judge(charged.decision, kernel == ours, baselines, || {
-                    (class, text)
-                });
+            let differs = (kernel != ours).then(|| {
+                let queue = self.candidates(cpu);
+                let queue: Vec<Shown> = queue.iter().map(|&task| self.shown(task)).collect();
+                let text = format!(
+                    "{}: kernel {kernel}, ours {ours}, of {}",
+                    self.describe(self.shown(curr)),
+                    self.describe_all(&queue)
+                );
+                (self.class_of_pair(r.cpu, Pair { a: curr, b: curr }), text)
+            });
+            self.judge.judge(charged.decision, baselines, differs);
         }
         if charged.asked && ours && !kernel {
             self.throttle_next(r);

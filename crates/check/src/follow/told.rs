@@ -172,22 +172,24 @@ impl Follower<'_> {
             let different = || shown().filter(|&&field| told(field) != ours(field));
             let told_clock = clock_told.filter(|_| aspect.kind.is_none());
             let agree = different().next().is_none() && told_clock.is_none();
-            let mut text = self.entity_name(se);
-            if let Some((_, by)) = told_clock {
-                text += &format!(" vruntime by our clock {by:+}");
-            }
-            for &field in different() {
-                let (told, ours) = (told(field).unwrap_or(0), ours(field).unwrap_or(0));
-                let by = ours.wrapping_sub(told).cast_signed();
-                text += &format!(" {} {}, ours {by:+}", field.name(), told.cast_signed());
-            }
-            let class = match told_clock {
-                Some(_) => NOT_CLOCK,
-                None => self.held_class(held),
-            };
+            let differs = (!agree).then(|| {
+                let mut text = self.entity_name(se);
+                if let Some((_, by)) = told_clock {
+                    text += &format!(" vruntime by our clock {by:+}");
+                }
+                for &field in different() {
+                    let (told, ours) = (told(field).unwrap_or(0), ours(field).unwrap_or(0));
+                    let by = ours.wrapping_sub(told).cast_signed();
+                    text += &format!(" {} {}, ours {by:+}", field.name(), told.cast_signed());
+                }
+                let class = match told_clock {
+                    Some(_) => NOT_CLOCK,
+                    None => self.held_class(held),
+                };
+                (class, text)
+            });
             let decision = Self::decision(r, Measure::State, kind);
-            self.judge
-                .judge(decision, agree, Baselines::NONE, || (class, text));
+            self.judge.judge(decision, Baselines::NONE, differs);
         }
         if point == ProbePoint::StatRuntime {
             self.after_charge(held);

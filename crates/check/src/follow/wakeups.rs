@@ -203,14 +203,16 @@ impl Follower<'_> {
         if class == Class::Ours {
             self.learn_batch(task, [kernel, ours]);
         }
-        let text = format!(
-            "{} wakes beside {}: kernel {kernel}, ours {ours}",
-            self.describe(task),
-            self.describe(curr)
-        );
+        let differs = (kernel != ours).then(|| {
+            let text = format!(
+                "{} wakes beside {}: kernel {kernel}, ours {ours}",
+                self.describe(self.shown(task)),
+                self.describe(self.shown(curr))
+            );
+            (class, text)
+        });
         let decision = Self::decision(r, Measure::Preemption, "wakeup");
-        self.judge
-            .judge(decision, kernel == ours, baselines, || (class, text));
+        self.judge.judge(decision, baselines, differs);
     }
 
     pub(super) fn fork(&mut self, r: &Record, parent: i32, child: i32, comm: &str) {
@@ -275,26 +277,24 @@ impl Follower<'_> {
         } else {
             Class::Ours
         };
-        let text = if ours == kernel {
-            String::new()
-        } else {
-            format!(
+        let differs = (ours != kernel).then(|| {
+            let text = format!(
                 "{} forked on cpu{}: kernel cpu{}, ours cpu{}; {}",
                 self.name(task),
                 r.cpu,
                 kernel.0,
                 ours.0,
                 describe_cpus(&self.sched),
-            )
-        };
+            );
+            (class, text)
+        });
         let baselines = Baselines {
             candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
             fifo: Some(kernel == here),
             least_vruntime: None,
         };
         let decision = Self::decision(r, Measure::Placement, "fork");
-        self.judge
-            .judge(decision, ours == kernel, baselines, || (class, text));
+        self.judge.judge(decision, baselines, differs);
     }
 
     pub(super) fn wakeup_new(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
