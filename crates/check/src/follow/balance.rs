@@ -4,10 +4,11 @@
 //!          another CPU, or in a stopper that pushes the running task. Where the kernel moved tasks, ours is asked what
 //!          the same pass would have moved. When domains are due is followed, too. Where ours finds one due of which an
 //!          earlier move has told when it was balanced, and would move something, the kernel's pass is one that moved
-//!          nothing, unless it moves something within two ticks.
+//!          nothing, unless it moves something within two ticks. The timers' softirq runs before balancing, so whom that
+//!          wakes ours has woken, too.
 //! Deviations. Not asked: newly idle CPUs for which the kernel pulled nothing, since whether they looked depends on random
-//!          numbers and measured costs; periodic passes that moved nothing, after the first since a move told the time:
-//!          jiffies may be one more when a pass ends. That a stopper is woken by balancing is seen from the softirq that
+//!          numbers and measured costs; periodic passes that moved nothing, after the first since a move told the time
+//!          (jiffies may be one more when a pass ends), and where one of the queues changes before the pass can be over. That a stopper is woken by balancing is seen from the softirq that
 //!          wakes it.
 
 use super::Follower;

@@ -1,7 +1,7 @@
 //! Following another scheduler's balancing.
 
 use super::driver::{Driver, cpu};
-use crate::balance::{CpuIdleType, FollowedMove, Verdict};
+use crate::balance::{CpuIdleType, FollowedMove, Found, MigrationType, Verdict};
 use crate::profile::Release;
 
 /// Five tasks on the first of two CPUs, and a pass that is asked on a copy: it moves two, says so, and what is followed
@@ -25,6 +25,25 @@ fn a_pass_that_is_followed_is_the_pass_that_was_asked() {
         let moves = [(hogs[1], Verdict::Moves), (hogs[2], Verdict::Moves)];
         assert_eq!(report.candidates[0], (hogs[0], Verdict::Runs));
         assert_eq!(report.candidates[1..], moves);
+
+        let mut told = d.sched.clone();
+        told.report_passes(true);
+        told.follow_found(Found {
+            src_cpu: cpu(0),
+            nr_running: 2,
+            imbalance: 1,
+            migration_type: MigrationType::Task,
+        });
+        told.ask_balance(cpu(1), sd, CpuIdleType::Idle, d.now);
+        let [report] = told.pass_reports() else {
+            panic!("one pass: {:?}", told.pass_reports());
+        };
+        assert_eq!(
+            (report.moved, report.groups.len()),
+            (1, 0),
+            "as it was told"
+        );
+        assert_eq!(report.candidates.len(), 2, "no more than were queued then");
 
         let followed = moves.map(|(task, _)| FollowedMove {
             task,
