@@ -17,7 +17,7 @@ use std::process::ExitCode;
 pub(crate) fn algorithm(release: Release) -> &'static str {
     match release {
         Release::V6_1 => "CFS",
-        Release::V6_12 => "EEVDF",
+        Release::V6_12 | Release::V6_18 => "EEVDF",
     }
 }
 

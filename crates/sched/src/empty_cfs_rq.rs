@@ -38,17 +38,17 @@ impl Sched {
         empty.unwrap_or(target)
     }
 
-    /// 6.12: a group's entity that stands in line only because its dequeue is delayed leaves, to join anew.
+    /// EEVDF: a group's entity that stands in line only because its dequeue is delayed leaves, to join anew.
     pub(crate) fn end_delay_for_credit(&mut self, cfs_rq: CfsRqId, se: SeId) {
         if !self.ses[se].is_task() && self.ses[se].sched_delayed {
             (self.fair.dequeue_entity)(self, cfs_rq, se, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
         }
     }
 
-    /// 6.12: a group's entity that is about to join gets a sleeper's credit.
-    pub(crate) fn credit_empty_cfs_rq(&mut self, se: SeId) {
+    /// EEVDF: a group's entity that is about to join gets a sleeper's credit.
+    pub(crate) fn credit_empty_cfs_rq(&mut self, cfs_rq: CfsRqId, se: SeId) {
         if !self.ses[se].is_task() {
-            self.ses[se].vlag = self.ses[se].lag_limit(self.tick_nsec);
+            self.ses[se].vlag = (self.fair.lag_limit)(self, cfs_rq, se);
         }
     }
 }

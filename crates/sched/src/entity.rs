@@ -175,11 +175,12 @@ pub struct SchedEntity {
     pub load: LoadWeight,
     /// Virtual time it has consumed.
     pub vruntime: Vruntime,
-    /// 6.12: virtual time by which its slice is due; relative to `vruntime` while `rel_deadline`.
+    /// EEVDF: virtual time by which its slice is due; relative to `vruntime` while `rel_deadline`.
     pub deadline: u64,
-    /// 6.12: lag kept while it is off the queue; while it runs, equal to `deadline` if its slice is protected.
+    /// EEVDF: lag kept while it is off the queue. While it runs, 6.12: equal to `deadline` if its slice is protected;
+    /// 6.18: the virtual runtime up to which it is (`vprot`).
     pub vlag: i64,
-    /// 6.12: the slice it asks for, ns.
+    /// EEVDF: the slice it asks for, ns.
     pub slice: u64,
     /// When its runtime was last accounted (task clock of its CPU).
     pub exec_start: Nanos,

@@ -256,7 +256,7 @@ impl Sched {
         let mut se = self.tasks[task].se;
         while se.is_some() {
             let cfs_rq = self.ses[se].cfs_rq;
-            (self.fair.set_next_entity)(self, cfs_rq, se);
+            (self.fair.set_next_entity)(self, cfs_rq, se, first);
             self.account_cfs_rq_runtime(cfs_rq, 0);
             se = self.ses[se].parent;
         }
@@ -292,12 +292,12 @@ impl Sched {
                 pse = p_parent;
             }
             if se_depth >= pse_depth {
-                (self.fair.set_next_entity)(self, cfs_rq, se);
+                (self.fair.set_next_entity)(self, cfs_rq, se, true);
                 se = parent;
             }
         };
         (self.fair.put_prev_entity)(self, cfs_rq, pse);
-        (self.fair.set_next_entity)(self, cfs_rq, se);
+        (self.fair.set_next_entity)(self, cfs_rq, se, true);
     }
 
     /// The tick of a running fair task, level by level. With SPARSE_GROUP_TICK the level `n` above the task has its part

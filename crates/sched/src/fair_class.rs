@@ -1,11 +1,12 @@
 //! The fair class of a release: the functions in which releases differ, chosen once when a scheduler is built.
 
+use crate::cfs_rq::CfsRq;
 use crate::domain::DomainProfile;
 use crate::entity::SchedEntity;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
 
-/// One release's functions. Names are the kernel's; see `cfs` (6.1) and `eevdf` (6.12).
+/// One release's functions. Names are the kernel's; see `cfs` (6.1) and `eevdf` (6.12, 6.18).
 #[derive(Debug)]
 pub(crate) struct FairClass {
     pub(crate) enqueue_entity: fn(&mut Sched, CfsRqId, SeId, u32),
@@ -14,7 +15,8 @@ pub(crate) struct FairClass {
     pub(crate) enqueue_task: fn(&mut Sched, CpuId, TaskId, u32),
     /// False: the dequeue is delayed.
     pub(crate) dequeue_task: fn(&mut Sched, CpuId, TaskId, u32) -> bool,
-    pub(crate) set_next_entity: fn(&mut Sched, CfsRqId, SeId),
+    /// The last argument: it was picked, rather than put back after a change.
+    pub(crate) set_next_entity: fn(&mut Sched, CfsRqId, SeId, bool),
     pub(crate) put_prev_entity: fn(&mut Sched, CfsRqId, SeId),
     /// None: no fair task can run. The pick is made the running task and `prev` put away when they differ;
     /// `prev` is none if it was put away before. With `newidle`, a CPU without fair tasks tries to pull some.
@@ -23,6 +25,18 @@ pub(crate) struct FairClass {
     pub(crate) update_curr: fn(&mut Sched, CfsRqId),
     pub(crate) entity_tick: fn(&mut Sched, CfsRqId, SeId, bool),
     pub(crate) reweight_entity: fn(&mut Sched, CfsRqId, SeId, u64),
+    /// EEVDF: the time, as virtual time of the entity, that its lag may come to, either sign.
+    pub(crate) lag_limit: fn(&mut Sched, CfsRqId, SeId) -> i64,
+    /// EEVDF: the entity begins to run: for how long nobody else is picked if it stays eligible.
+    pub(crate) set_protect_slice: fn(&mut Sched, CfsRqId, SeId),
+    /// EEVDF: one that is put back after a change is protected anew, as if it had been picked.
+    pub(crate) protects_put_back: bool,
+    /// EEVDF: does the running entity still have that protection?
+    pub(crate) protect_slice: fn(&SchedEntity) -> bool,
+    /// EEVDF: the running entity consumed time, its slice goes on, and others wait: are they to have a chance?
+    pub(crate) is_overdue: fn(&Sched, &CfsRq, &SchedEntity) -> bool,
+    /// EEVDF: without RUN_TO_PARITY, too, an entity runs for a moment at least.
+    pub(crate) quantum_without_parity: bool,
     pub(crate) yield_task: fn(&mut Sched, CpuId),
     pub(crate) task_fork: fn(&mut Sched, CpuId, TaskId, TaskId),
     pub(crate) migrate_task_rq: fn(&mut Sched, TaskId),

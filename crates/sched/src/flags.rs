@@ -38,5 +38,7 @@ pub const WF_TTWU: u32 = 0x08;
 pub const WF_SYNC: u32 = 0x10;
 /// The wakee changed its CPU.
 pub const WF_MIGRATED: u32 = 0x20;
+/// 6.18: a CPU was chosen for the wakee, rather than that its affinity left none to choose from.
+pub const WF_RQ_SELECTED: u32 = 0x80;
 /// Ours, outside the kernel's bits: the wakeup comes from an interrupt, not from the running task itself.
 pub const WF_FROM_IRQ: u32 = 1 << 31;

@@ -123,7 +123,7 @@ impl Sched {
             return true;
         }
         if let Some(sd) = self.domains.base[cpu.idx()].get()
-            && self.cfs_rqs[rq.cfs].h_nr_queued >= 1
+            && self.nr_to_balance(cpu) >= 1
             && self.check_cpu_capacity(cpu, sd)
         {
             return true;

@@ -1,7 +1,7 @@
 //! Which kernel: the release whose functions are used, its features and its tunables.
 //!
 //! Invariants. A release is looked at only where a scheduler is built; the algorithms themselves never ask.
-//! Source.     kernel/sched/{fair,rt,core,debug}.c @ 6.1.192, 6.12.117; Debian's config (HZ=250).
+//! Source.     kernel/sched/{fair,rt,core,debug}.c @ 6.1.192, 6.12.117, 6.18.44; Debian's config (HZ=250).
 
 use crate::features::Features;
 use crate::interleave::BwInterleave;
@@ -10,24 +10,27 @@ use crate::units::Nanos;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A stable release, as Debian ships it.
+/// A stable release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Release {
     /// 6.1.192: CFS.
     V6_1,
     /// 6.12.117: EEVDF.
     V6_12,
+    /// 6.18.44: EEVDF, with slices that are protected as long as the shortest one that waits.
+    V6_18,
 }
 
 impl Release {
     /// All releases, oldest first.
-    pub const ALL: [Release; 2] = [Release::V6_1, Release::V6_12];
+    pub const ALL: [Release; 3] = [Release::V6_1, Release::V6_12, Release::V6_18];
 
-    /// `"6.1"`, `"6.12"`.
+    /// `"6.1"`, `"6.12"`, `"6.18"`.
     pub fn name(self) -> &'static str {
         match self {
             Release::V6_1 => "6.1",
             Release::V6_12 => "6.12",
+            Release::V6_18 => "6.18",
         }
     }
 
@@ -36,7 +39,13 @@ impl Release {
         match self {
             Release::V6_1 => "6.1.192",
             Release::V6_12 => "6.12.117",
+            Release::V6_18 => "6.18.44",
         }
+    }
+
+    /// Can the kernel be preempted lazily?
+    pub fn has_lazy_preemption(self) -> bool {
+        self == Release::V6_18
     }
 
     /// The release of that name.
@@ -56,26 +65,26 @@ pub enum Preempt {
     Voluntary,
     /// Anywhere outside critical sections.
     Full,
+    /// 6.18: as `Full`, but what the fair class asks for waits until the running task is on its way to user space, or
+    /// the next tick.
+    Lazy,
 }
 
 macro_rules! tunables {
-    ($($field:ident, $ty:ty, $unit:literal, $v6_1:expr, $v6_12:expr, $doc:literal;)*) => {
+    ($($field:ident, $ty:ty, $unit:literal, $v6_1:expr, $v6_12:expr, $v6_18:expr, $doc:literal;)*) => {
         /// Tunables by their debugfs or sysctl names. Values hold after `tunable_scaling`.
         #[derive(Clone, PartialEq, Eq, Debug)]
         pub struct Tunables { $(#[doc = $doc] pub $field: $ty),* }
 
         /// Every tunable with unit and one line of help.
         pub const TUNABLES: &[TunableInfo] = &[$(TunableInfo {
-            name: stringify!($field), unit: $unit, default_6_1: $v6_1, default_6_12: $v6_12, help: $doc,
+            name: stringify!($field), unit: $unit, defaults: [$v6_1, $v6_12, $v6_18], help: $doc,
         }),*];
 
         impl Tunables {
             fn normalized(release: Release) -> Self {
-                let value = |v6_1: Option<i64>, v6_12: Option<i64>| match release {
-                    Release::V6_1 => v6_1,
-                    Release::V6_12 => v6_12,
-                }.unwrap_or(0);
-                Tunables { $($field: value($v6_1, $v6_12) as $ty),* }
+                let value = |defaults: [Option<i64>; Release::ALL.len()]| defaults[release as usize].unwrap_or(0);
+                Tunables { $($field: value([$v6_1, $v6_12, $v6_18]) as $ty),* }
             }
 
             /// The value of a tunable by name.
@@ -97,10 +106,8 @@ pub struct TunableInfo {
     pub name: &'static str,
     /// The unit of its value.
     pub unit: &'static str,
-    /// Default in 6.1 before scaling by the number of CPUs; `None`: not there.
-    pub default_6_1: Option<i64>,
-    /// Default in 6.12 before scaling by the number of CPUs; `None`: not there.
-    pub default_6_12: Option<i64>,
+    /// Default in each release, in their order, before scaling by the number of CPUs; `None`: not there.
+    pub defaults: [Option<i64>; Release::ALL.len()],
     /// What it does, one line.
     pub help: &'static str,
 }
@@ -108,29 +115,26 @@ pub struct TunableInfo {
 impl TunableInfo {
     /// Its default in a release before scaling; `None` if it does not exist there.
     pub fn default_in(&self, release: Release) -> Option<i64> {
-        match release {
-            Release::V6_1 => self.default_6_1,
-            Release::V6_12 => self.default_6_12,
-        }
+        self.defaults[release as usize]
     }
 }
 
 tunables! {
-    latency_ns, u64, "ns", Some(6_000_000), None, "period in which every task should run once (scaled by CPUs)";
-    min_granularity_ns, u64, "ns", Some(750_000), None, "shortest slice (scaled by CPUs)";
-    idle_min_granularity_ns, u64, "ns", Some(750_000), None, "shortest slice of an idle entity beside others";
-    wakeup_granularity_ns, u64, "ns", Some(1_000_000), None, "lead a waking task needs to preempt (scaled by CPUs)";
-    base_slice_ns, u64, "ns", None, Some(700_000), "slice of a task that asks for none (scaled by CPUs)";
-    migration_cost_ns, i64, "ns", Some(500_000), Some(500_000), "a task that ran less long ago is cache hot; -1: always, 0: never";
-    nr_migrate, u32, "tasks", Some(32), Some(32), "most tasks one balancing pass looks at";
-    tunable_scaling, u32, "0|1|2", Some(1), Some(1), "scale times by CPUs: 0 none, 1 logarithmic, 2 linear";
-    sched_child_runs_first, u32, "0|1", Some(0), None, "a forked child runs before its parent";
-    sched_cfs_bandwidth_slice_us, u64, "us", Some(5000), Some(5000), "runtime a CPU takes from a group's quota at a time";
-    sched_rt_period_us, u64, "us", Some(1_000_000), Some(1_000_000), "period of RT throttling";
-    sched_rt_runtime_us, i64, "us", Some(950_000), Some(950_000), "RT tasks' part of it; -1: no limit";
-    sched_rr_timeslice_ms, u32, "ms", Some(100), Some(100), "round-robin slice of SCHED_RR";
-    fair_server_runtime_ns, u64, "ns", None, Some(50_000_000), "CPU time RT leaves to fair tasks per period";
-    fair_server_period_ns, u64, "ns", None, Some(1_000_000_000), "period of the fair server";
+    latency_ns, u64, "ns", Some(6_000_000), None, None, "period in which every task should run once (scaled by CPUs)";
+    min_granularity_ns, u64, "ns", Some(750_000), None, None, "shortest slice (scaled by CPUs)";
+    idle_min_granularity_ns, u64, "ns", Some(750_000), None, None, "shortest slice of an idle entity beside others";
+    wakeup_granularity_ns, u64, "ns", Some(1_000_000), None, None, "lead a waking task needs to preempt (scaled by CPUs)";
+    base_slice_ns, u64, "ns", None, Some(700_000), Some(700_000), "slice of a task that asks for none (scaled by CPUs)";
+    migration_cost_ns, i64, "ns", Some(500_000), Some(500_000), Some(500_000), "a task that ran less long ago is cache hot; -1: always, 0: never";
+    nr_migrate, u32, "tasks", Some(32), Some(32), Some(32), "most tasks one balancing pass looks at";
+    tunable_scaling, u32, "0|1|2", Some(1), Some(1), Some(1), "scale times by CPUs: 0 none, 1 logarithmic, 2 linear";
+    sched_child_runs_first, u32, "0|1", Some(0), None, None, "a forked child runs before its parent";
+    sched_cfs_bandwidth_slice_us, u64, "us", Some(5000), Some(5000), Some(5000), "runtime a CPU takes from a group's quota at a time";
+    sched_rt_period_us, u64, "us", Some(1_000_000), Some(1_000_000), Some(1_000_000), "period of RT throttling";
+    sched_rt_runtime_us, i64, "us", Some(950_000), Some(950_000), Some(950_000), "RT tasks' part of it; -1: no limit";
+    sched_rr_timeslice_ms, u32, "ms", Some(100), Some(100), Some(100), "round-robin slice of SCHED_RR";
+    fair_server_runtime_ns, u64, "ns", None, Some(50_000_000), Some(50_000_000), "CPU time RT leaves to fair tasks per period";
+    fair_server_period_ns, u64, "ns", None, Some(1_000_000_000), Some(1_000_000_000), "period of the fair server";
 }
 
 /// A tunable was set that does not exist, or to a value it cannot have.
@@ -197,7 +201,7 @@ impl KernelProfile {
             uclamp: false,
             bw_interleave: match release {
                 Release::V6_1 => BwInterleave::Aligned,
-                Release::V6_12 => BwInterleave::Random,
+                Release::V6_12 | Release::V6_18 => BwInterleave::Random,
             },
             bw_period_jitter_pct: 0,
             sis_cache_hot_pct: 50,
@@ -247,7 +251,7 @@ impl KernelProfile {
 }
 
 /// What the scaled tunables are multiplied by; kernel `get_update_sysctl_factor`.
-fn scaling_factor(tunable_scaling: u32, nr_cpus: usize) -> u64 {
+pub(crate) fn scaling_factor(tunable_scaling: u32, nr_cpus: usize) -> u64 {
     let cpus = nr_cpus.clamp(1, 8) as u64;
     match tunable_scaling {
         0 => 1,

@@ -204,12 +204,12 @@ impl Sched {
             (self.fair.timeline_remove)(self, cfs_rq, se);
         }
         let entity = &mut self.ses[se];
-        let protected = entity.vlag as u64 == entity.deadline;
+        if !waiting && entity.on_rq && (self.fair.protect_slice)(entity) {
+            let later = deadline.wrapping_sub(entity.deadline) as i64;
+            entity.vlag = entity.vlag.wrapping_add(later);
+        }
         entity.vruntime = vruntime;
         entity.deadline = deadline;
-        if !waiting && entity.on_rq && protected {
-            entity.vlag = deadline as i64;
-        }
         if waiting {
             (self.fair.timeline_add)(self, cfs_rq, se);
         }

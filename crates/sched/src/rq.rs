@@ -89,6 +89,8 @@ pub struct Rq {
     pub stop: TaskId,
     /// `curr` is to be rescheduled.
     pub need_resched: bool,
+    /// `curr` is to be rescheduled when it next returns to user space, and nobody hurries it there (`Preempt::Lazy`).
+    pub need_resched_lazy: bool,
     /// The idle task watches `need_resched` itself: a wakeup needs no interrupt.
     pub polling: bool,
     /// Fair tasks queued here, least recently run last: first and last of a list through the tasks.

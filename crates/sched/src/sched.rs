@@ -19,7 +19,7 @@ use crate::group_rows::GroupRows;
 use crate::nohz::Nohz;
 use crate::pelt::{SchedAvg, UTIL_SUM_FULL};
 use crate::probe::Probes;
-use crate::profile::{KernelProfile, Release};
+use crate::profile::{KernelProfile, Preempt, Release};
 use crate::rq::{ActiveBalance, Rq, RqStats};
 use crate::rt_rq::RtRq;
 use crate::search_stats::SearchStats;
@@ -107,7 +107,8 @@ impl Sched {
         let active = CpuMask::all(nr_cpus);
         let fair: &'static FairClass = match profile.release {
             Release::V6_1 => &crate::cfs::CLASS,
-            Release::V6_12 => &crate::eevdf::CLASS,
+            Release::V6_12 => &crate::eevdf::V6_12,
+            Release::V6_18 => &crate::eevdf::V6_18,
         };
         let domains = Domains::boot(&topology, fair.domains);
         let cpu_sums = CpuSumsTable::new(nr_cpus, &domains);
@@ -208,6 +209,7 @@ impl Sched {
                 idle: TaskId(cpu.0),
                 stop: TaskId(nr_cpus as u32 + cpu.0),
                 need_resched: false,
+                need_resched_lazy: false,
                 polling: false,
                 cfs_tasks_first: TaskId::NONE,
                 cfs_tasks_last: TaskId::NONE,
@@ -476,6 +478,15 @@ impl Sched {
         }
         rq.need_resched = true;
         self.effects.push(Effect::Resched { cpu });
+    }
+
+    /// As [`resched_curr`](Self::resched_curr), for the fair class: with lazy preemption a task may take its time.
+    pub(crate) fn resched_curr_lazy(&mut self, cpu: CpuId) {
+        if self.profile.preempt == Preempt::Lazy && !self.is_idle(cpu) {
+            self.rqs[cpu].need_resched_lazy = true;
+        } else {
+            self.resched_curr(cpu);
+        }
     }
 
     #[inline]

@@ -73,6 +73,7 @@ impl Sched {
         };
         let rq = &mut self.rqs[cpu];
         rq.need_resched = false;
+        rq.need_resched_lazy = false;
         rq.clock_skip_active = false;
         if self.fair.clock_skip_lasts {
             // Requests made while picking (by pulled tasks) end with the switch; 6.12 keeps them for the next one.
@@ -198,6 +199,9 @@ impl Sched {
     pub fn sched_tick(&mut self, cpu: CpuId, now: Nanos) {
         self.set_time(now);
         self.update_rq_clock(cpu);
+        if self.rqs[cpu].need_resched_lazy {
+            self.resched_curr(cpu);
+        }
         let curr = self.rqs[cpu].curr;
         match self.tasks[curr].class {
             Class::Fair => self.task_tick_fair(cpu, curr, false),

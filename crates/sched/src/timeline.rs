@@ -1,6 +1,6 @@
 //! The runnable entities of one fair run queue, in order of the key they are picked by.
 //!
-//! Model.      A sorted array: 6.1 orders by `vruntime`, 6.12 by `deadline`. Entities with equal keys keep the
+//! Model.      A sorted array: 6.1 orders by `vruntime`, later ones by `deadline`. Entities with equal keys keep the
 //!             order in which they came, as in the kernel's tree, where a tie goes to the right. The order is all
 //!             that picking depends on: `pick_eevdf` takes the first eligible entity in it.
 //! Invariants. Keys are compared as signed differences, so they may wrap; the running entity is not in it; an
@@ -99,6 +99,12 @@ impl Timeline {
     #[inline]
     pub fn min_slice(&self) -> Option<u64> {
         self.entries.iter().map(|e| e.slice).min()
+    }
+
+    /// The largest slice in line.
+    #[inline]
+    pub fn max_slice(&self) -> Option<u64> {
+        self.entries.iter().map(|e| e.slice).max()
     }
 
     /// Changes the slice of an entity in line.

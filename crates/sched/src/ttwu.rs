@@ -10,7 +10,8 @@
 use crate::effects::Effect;
 use crate::features::Feature;
 use crate::flags::{
-    ENQUEUE_DELAYED, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP, WF_MIGRATED, WF_SYNC, WF_TTWU,
+    ENQUEUE_DELAYED, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP, WF_MIGRATED, WF_RQ_SELECTED, WF_SYNC,
+    WF_TTWU,
 };
 use crate::sched::Sched;
 use crate::task::{Class, OnRq, TaskState};
@@ -84,6 +85,8 @@ impl Sched {
             t.state = TaskState::Waking;
             let prev_cpu = t.wake_cpu;
             let cpu = self.select_task_rq(this_cpu, task, prev_cpu, wake_flags);
+            let chosen = self.tasks[task].nr_cpus_allowed > 1;
+            let wake_flags = wake_flags | if chosen { WF_RQ_SELECTED } else { 0 };
             return Some(WakingTask {
                 task,
                 cpu,

@@ -56,7 +56,9 @@ impl Simulation {
     pub(crate) fn resume(&mut self, cpu: CpuId) {
         loop {
             let rq = &self.sched.rqs[cpu];
-            let (curr, idle, stop, need_resched) = (rq.curr, rq.idle, rq.stop, rq.need_resched);
+            let (curr, idle, stop) = (rq.curr, rq.idle, rq.stop);
+            let (at_once, need_resched) =
+                (rq.need_resched, rq.need_resched || rq.need_resched_lazy);
             let c = &mut self.cpus[cpu.idx()];
             if curr == idle {
                 if need_resched && c.debt == 0 {
@@ -76,7 +78,8 @@ impl Simulation {
                 // The next call begins when the task is back in user space and may stay there.
                 run.kernel_left += std::mem::take(&mut run.call_left);
             }
-            let preempted = need_resched && self.kernel_preemptible && !run.goes_to_sleep;
+            let preempted =
+                need_resched && at_once && self.kernel_preemptible && !run.goes_to_sleep;
             if run.kernel_left > 0 && !preempted {
                 let left = run.kernel_left;
                 self.plan_kernel(cpu, left);

@@ -43,7 +43,7 @@ pub const BUILD_SETTINGS: [BuildSetting; 7] = [
     BuildSetting {
         name: "preempt",
         default: |profile| preempt_name(profile.preempt).to_string(),
-        values: "none, voluntary, full",
+        values: "none, voluntary, full, lazy (6.18)",
         help: "when the kernel itself can be preempted (preempt=)",
     },
     BuildSetting {
@@ -77,6 +77,7 @@ fn preempt_name(preempt: Preempt) -> &'static str {
         Preempt::None => "none",
         Preempt::Voluntary => "voluntary",
         Preempt::Full => "full",
+        Preempt::Lazy => "lazy",
     }
 }
 
@@ -210,7 +211,8 @@ impl Choice {
                     "none" => Preempt::None,
                     "voluntary" => Preempt::Voluntary,
                     "full" => Preempt::Full,
-                    _ => return Err(wrong("none, voluntary or full")),
+                    "lazy" if profile.release.has_lazy_preemption() => Preempt::Lazy,
+                    _ => return Err(wrong("none, voluntary or full; on 6.18 also lazy")),
                 }
             }
             "nohz" | "uclamp" => {

@@ -143,7 +143,7 @@ impl Simulation {
             warnings
                 .push("without FAIR_GROUP_SCHED groups have no weights and no limits".to_string());
         }
-        let kernel_preemptible = profile.preempt == Preempt::Full;
+        let kernel_preemptible = matches!(profile.preempt, Preempt::Full | Preempt::Lazy);
         let mut sched = Sched::new(profile, machine.topology.clone());
         sched.seed(seed);
         sched.set_balance_cost(fairwind_sched::balance::BalanceCost {

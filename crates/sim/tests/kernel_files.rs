@@ -261,7 +261,7 @@ fn a_groups_files_have_its_settings_and_its_time() {
         ));
 
         let local = of("a/cpu.stat.local");
-        assert_eq!(local.is_some(), release == Release::V6_12);
+        assert_eq!(local.is_some(), release != Release::V6_1);
         if let Some(local) = local {
             let waited: u64 = local
                 .trim_end()

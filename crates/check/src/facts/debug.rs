@@ -163,7 +163,7 @@ fn queue_line(queue: &mut QueueFacts, line: &str) {
     }
 }
 
-/// 6.12: `S comm pid vruntime E|N deadline slice sum switches prio …`; 6.1:
+/// 6.12 and later: `S comm pid vruntime E|N deadline slice sum switches prio …`; 6.1:
 /// `S comm pid vruntime switches prio …`.
 fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
     // The mark of the running task may touch the state.
@@ -176,7 +176,7 @@ fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
     let at = (3..words.len()).find(|&at| nanos(words[at]).is_some())?;
     let (deadline, prio) = match release {
         Release::V6_1 => (0, at + 2),
-        Release::V6_12 => (nanos(words.get(at + 2)?)?, at + 6),
+        Release::V6_12 | Release::V6_18 => (nanos(words.get(at + 2)?)?, at + 6),
     };
     Some(TaskFacts {
         pid: words[at - 1].parse().ok()?,

@@ -158,7 +158,7 @@ impl Facts {
         let clock = self.clock.as_ref()?;
         match self.profile.release {
             Release::V6_1 => clock.sched_clock.checked_sub(clock.ktime),
-            Release::V6_12 => None,
+            Release::V6_12 | Release::V6_18 => None,
         }
     }
 
@@ -195,6 +195,7 @@ impl Facts {
                 self.profile.preempt = match value.split(['(', ')']).nth(1) {
                     Some("none") => Preempt::None,
                     Some("full") => Preempt::Full,
+                    Some("lazy") => Preempt::Lazy,
                     _ => Preempt::Voluntary,
                 };
             } else if let Ok(value) = value.trim().parse() {

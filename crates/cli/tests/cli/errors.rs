@@ -167,7 +167,7 @@ fn kernels_of_guests_that_there_are_not() {
     for (kernel, says) in [
         (
             "6.2",
-            "no kernel \"6.2\"; there are 6.1, 6.12; expected KERNEL[,SWITCH]...",
+            "no kernel \"6.2\"; there are 6.1, 6.12, 6.18; expected KERNEL[,SWITCH]...",
         ),
         ("6.1,", "no kernel \"\"; there are"),
         (

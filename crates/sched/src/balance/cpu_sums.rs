@@ -28,7 +28,7 @@ pub(crate) struct CpuSums {
     /// [`Sched::cpu_runnable`].
     pub(crate) runnable: u64,
     /// Fair tasks.
-    pub(crate) h_nr_queued: u32,
+    pub(crate) nr_fair: u32,
     /// Tasks of all classes.
     pub(crate) nr_running: u32,
     /// [`Sched::idle_cpu`].
@@ -43,7 +43,7 @@ pub(crate) struct GroupSums {
     pub(crate) load: u64,
     pub(crate) util: u64,
     pub(crate) runnable: u64,
-    pub(crate) h_nr_queued: u32,
+    pub(crate) nr_fair: u32,
     pub(crate) nr_running: u32,
     pub(crate) idle_cpus: u32,
     /// CPUs with more than one task.
@@ -59,7 +59,7 @@ impl GroupSums {
         self.load += row.load;
         self.util += row.util;
         self.runnable += row.runnable;
-        self.h_nr_queued += row.h_nr_queued;
+        self.nr_fair += row.nr_fair;
         self.nr_running += row.nr_running;
         self.idle_cpus += u32::from(row.idle);
         self.crowded_cpus += u32::from(row.nr_running > 1);
@@ -72,7 +72,7 @@ impl GroupSums {
         self.load -= row.load;
         self.util -= row.util;
         self.runnable -= row.runnable;
-        self.h_nr_queued -= row.h_nr_queued;
+        self.nr_fair -= row.nr_fair;
         self.nr_running -= row.nr_running;
         self.idle_cpus -= u32::from(row.idle);
         self.crowded_cpus -= u32::from(row.nr_running > 1);
@@ -131,13 +131,18 @@ impl CpuSumsTable {
 }
 
 impl Sched {
+    /// The fair tasks of a CPU that balancing counts.
+    pub(crate) fn nr_to_balance(&self, cpu: CpuId) -> u32 {
+        (self.balance_rules.nr_to_balance)(&self.cfs_rqs[self.rqs[cpu].cfs])
+    }
+
     fn gather_cpu_sums(&self, cpu: CpuId) -> CpuSums {
         let rq = &self.rqs[cpu];
         CpuSums {
             load: self.cpu_load(cpu),
             util: self.cpu_util_cfs(cpu),
             runnable: self.cpu_runnable(cpu),
-            h_nr_queued: self.cfs_rqs[rq.cfs].h_nr_queued,
+            nr_fair: self.nr_to_balance(cpu),
             nr_running: rq.nr_running,
             idle: self.idle_cpu(cpu),
             reduced: rq.cpu_capacity < rq.cpu_capacity_orig,

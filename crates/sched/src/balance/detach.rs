@@ -6,7 +6,7 @@
 //! Invariants. Tasks keep their order of detaching in `env.tasks` until `attach_tasks` empties it.
 //! Source.     kernel/sched/fair.c: `task_hot`, `can_migrate_task`, `detach_task`,
 //!             `detach_one_task`, `detach_tasks`, `attach_task`, `attach_one_task`, `attach_tasks`
-//!             @ 6.1, 6.12, with CONFIG_PREEMPTION (a newly idle CPU takes one task at a time).
+//!             @ 6.1, 6.12, 6.18, with CONFIG_PREEMPTION (a newly idle CPU takes one task at a time).
 
 use super::cpus_in_both;
 use super::env::{
@@ -51,9 +51,7 @@ impl Sched {
     fn can_migrate_task(&mut self, task: TaskId, env: &mut LbEnv) -> Verdict {
         self.tasks[task].sched_task_hot = false;
         let t = &self.tasks[task];
-        if self.throttled_lb_pair(self.sched_group(task), env.src_cpu, env.dst_cpu)
-            || t.is_per_cpu_kthread
-        {
+        if t.is_per_cpu_kthread || (self.balance_rules.stays)(self, env, task) {
             return Verdict::NotAllowed;
         }
         if !self.cpu_allowed(task, env.dst_cpu) {
@@ -78,6 +76,27 @@ impl Sched {
         }
         self.tasks[task].stats.nr_failed_migrations_hot += 1;
         Verdict::Hot
+    }
+
+    /// 6.1, 6.12: its group is throttled here or there.
+    pub(super) fn is_throttled_on_either(&self, env: &LbEnv, task: TaskId) -> bool {
+        self.throttled_lb_pair(self.sched_group(task), env.src_cpu, env.dst_cpu)
+    }
+
+    /// 6.18: it sleeps, and not load is to be moved; its group is throttled there; or it is not eligible, would not be
+    /// there, and no pass has failed so far.
+    pub(super) fn stays_6_18(&self, env: &LbEnv, task: TaskId) -> bool {
+        let se = self.tasks[task].se;
+        let entity = &self.ses[se];
+        if entity.sched_delayed && env.migration_type != MigrationType::Load {
+            return true;
+        }
+        let dst = self.groups[self.sched_group(task)].cfs_rq[env.dst_cpu.idx()];
+        self.throttled_hierarchy(dst)
+            || (self.domains.sd[env.sd].nr_balance_failed == 0
+                && self.profile.features.has(Feature::PLACE_LAG)
+                && self.cfs_rqs[dst].nr_queued != 0
+                && !self.entity_eligible(entity.cfs_rq, se))
     }
 
     /// A pinned task may still fit another CPU of the destination's group.

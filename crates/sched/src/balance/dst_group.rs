@@ -49,8 +49,8 @@ impl Sched {
             sgs.group_runnable += self.cpu_runnable_without(own, task);
             let local = self.task_running_on_cpu(own, task);
             let rq = &self.rqs[own];
-            let h_nr_queued = self.cfs_rqs[rq.cfs].h_nr_queued.wrapping_sub(local);
-            sgs.sum_h_nr_queued = sgs.sum_h_nr_queued.wrapping_add(h_nr_queued);
+            let nr_fair = self.nr_to_balance(rq.cpu).wrapping_sub(local);
+            sgs.sum_h_nr_queued = sgs.sum_h_nr_queued.wrapping_add(nr_fair);
             let nr_running = rq.nr_running.wrapping_sub(local);
             sgs.sum_nr_running = sgs.sum_nr_running.wrapping_add(nr_running);
             if nr_running == 0 && self.idle_cpu_without(own, task) {

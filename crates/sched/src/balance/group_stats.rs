@@ -71,7 +71,7 @@ impl SgLbStats {
             group_load: sums.load,
             group_util: sums.util,
             group_runnable: sums.runnable,
-            sum_h_nr_queued: sums.h_nr_queued,
+            sum_h_nr_queued: sums.nr_fair,
             sum_nr_running: sums.nr_running,
             idle_cpus: sums.idle_cpus,
             ..SgLbStats::default()
@@ -193,7 +193,7 @@ impl Sched {
         let cpus = self.domains.sched_group_cpus(group, &env.cpus);
         let reduced = cpus.filter(|&cpu| {
             let row = self.cpu_sums(cpu);
-            !row.idle && row.h_nr_queued == 1 && self.check_cpu_capacity(cpu, env.sd)
+            !row.idle && row.nr_fair == 1 && self.check_cpu_capacity(cpu, env.sd)
         });
         reduced
             .map(|cpu| self.cpu_sums(cpu).load)

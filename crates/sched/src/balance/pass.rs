@@ -96,7 +96,7 @@ impl Sched {
         // A single task on a CPU that has lost capacity is better off on one that has not.
         let src = env.src_cpu;
         if env.is_idle()
-            && self.cfs_rqs[self.rqs[src].cfs].h_nr_queued == 1
+            && self.nr_to_balance(src) == 1
             && self.check_cpu_capacity(src, env.sd)
             && self.capacity_of(src) * u64::from(sd.imbalance_pct)
                 < self.capacity_of(env.dst_cpu) * 100
@@ -155,7 +155,8 @@ impl Sched {
             let busiest = found.src_cpu;
             let imbalance = env.imbalance as u64;
             let stats = self.domain_stats_mut(sd).of_mut(idle);
-            stats.lb_imbalance = stats.lb_imbalance.wrapping_add(imbalance);
+            let sum = &mut stats.lb_imbalance[env.migration_type as usize];
+            *sum = sum.wrapping_add(imbalance);
 
             env.src_cpu = busiest;
             if let Some(report) = self.pass_report() {

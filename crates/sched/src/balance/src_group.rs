@@ -29,29 +29,31 @@ impl Sched {
         if sgs.sum_h_nr_queued == 0 {
             return false;
         }
-        if self.domains.sd[env.sd].flags & SD_ASYM_CPUCAPACITY != 0 {
-            let sgc = &self.domains.sgc[self.domains.sg[sg].sgc];
-            let capacity = self.capacity_of(env.dst_cpu);
-            // A task too big for the group is no use to a CPU that is not bigger, or not idle.
-            if sgs.group_type == GroupType::MisfitTask
-                && (!env.dst_core_idle
-                    || !capacity_greater(capacity, sgc.max_capacity)
-                    || sds.local_stat.group_type != GroupType::HasSpare)
-            {
-                return false;
-            }
-            // Tasks that are well served by bigger CPUs stay there.
-            if sgs.group_type <= GroupType::FullyBusy
-                && capacity_greater(sgc.min_capacity, capacity)
-            {
-                return false;
-            }
+        let rules = self.balance_rules;
+        let asym = self.domains.sd[env.sd].flags & SD_ASYM_CPUCAPACITY != 0;
+        let sgc = &self.domains.sgc[self.domains.sg[sg].sgc];
+        let capacity = self.capacity_of(env.dst_cpu);
+        // A task too big for the group is no use to a CPU that is not bigger, or not idle.
+        if asym
+            && sgs.group_type == GroupType::MisfitTask
+            && ((rules.misfit_wants_idle_core && !env.dst_core_idle)
+                || !capacity_greater(capacity, sgc.max_capacity)
+                || sds.local_stat.group_type != GroupType::HasSpare)
+        {
+            return false;
+        }
+        // Tasks that are well served by bigger CPUs stay there.
+        let is_well_served = asym
+            && sgs.group_type <= GroupType::FullyBusy
+            && capacity_greater(sgc.min_capacity, capacity);
+        if is_well_served && rules.capacity_before_type {
+            return false;
         }
         let busiest_type = sds.busiest_stat.group_type;
         if sgs.group_type != busiest_type {
             return sgs.group_type > busiest_type;
         }
-        (self.balance_rules.busier_of_type)(self, sds, sg, sgs)
+        (rules.busier_of_type)(self, sds, sg, sgs) && !is_well_served
     }
 
     /// 6.1's order within a type: by load, by misfit load, or by what is spare.

@@ -20,7 +20,7 @@ impl Sched {
         let mut busiest_capacity = 1;
         let mut most = 0;
         for cpu in self.domains.sched_group_cpus(group, &env.cpus) {
-            let nr_queued = self.cfs_rqs[self.rqs[cpu].cfs].h_nr_queued;
+            let nr_queued = self.nr_to_balance(cpu);
             if nr_queued == 0 {
                 continue;
             }

@@ -1,12 +1,13 @@
 //! The counters of a domain in /proc/schedstat.
 //!
 //! Source.     include/linux/sched/topology.h `struct sched_domain`, kernel/sched/stats.c
-//!             `show_schedstat` at 6.1, 6.12; Documentation/scheduler/sched-stats.rst.
+//!             `show_schedstat` at 6.1, 6.12, 6.18; Documentation/scheduler/sched-stats.rst.
 //! Deviations. The kernel's counters have 32 bits and wrap.
 
 use super::env::CpuIdleType;
 use crate::domain::SdId;
 use crate::sched::Sched;
+use alloc::vec::Vec;
 
 /// What the passes of one idle type did.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -17,8 +18,8 @@ pub struct PassStats {
     pub lb_balanced: u64,
     /// Passes that wanted to move a task and could not.
     pub lb_failed: u64,
-    /// Sum of the imbalances found, whatever their unit.
-    pub lb_imbalance: u64,
+    /// Sums of the imbalances found, by what was to be moved: load, utilisation, tasks, misfit tasks.
+    pub lb_imbalance: [u64; 4],
     /// Tasks moved.
     pub lb_gained: u64,
     /// Of these, cache-hot ones.
@@ -67,31 +68,26 @@ impl DomainStats {
 }
 
 impl Sched {
-    /// The 36 numbers of a domain's line in /proc/schedstat, in the order of the release.
-    pub fn schedstat_domain(&self, sd: SdId) -> [u64; 36] {
+    /// The numbers of a domain's line in /proc/schedstat, in the order of the release.
+    pub fn schedstat_domain(&self, sd: SdId) -> Vec<u64> {
         let stats = self.domain_stats(sd);
-        let mut out = [0; 36];
-        for (idle, fields) in self
-            .balance_rules
-            .idle_types
-            .iter()
-            .zip(out.chunks_exact_mut(8))
-        {
-            let pass = stats.of(*idle);
-            fields.copy_from_slice(&[
-                pass.lb_count,
-                pass.lb_balanced,
-                pass.lb_failed,
-                pass.lb_imbalance,
-                pass.lb_gained,
-                pass.lb_hot_gained,
-                pass.lb_nobusyq,
-                pass.lb_nobusyg,
-            ]);
+        let mut out = Vec::new();
+        for &idle in &self.balance_rules.idle_types {
+            let pass = stats.of(idle);
+            out.extend([pass.lb_count, pass.lb_balanced, pass.lb_failed]);
+            if self.balance_rules.imbalance_by_type {
+                out.extend(pass.lb_imbalance);
+            } else {
+                // Whatever their units.
+                out.push(pass.lb_imbalance.into_iter().fold(0, u64::wrapping_add));
+            }
+            out.extend([pass.lb_gained, pass.lb_hot_gained]);
+            out.extend([pass.lb_nobusyq, pass.lb_nobusyg]);
         }
-        out[24..27].copy_from_slice(&[stats.alb_count, stats.alb_failed, stats.alb_pushed]);
+        out.extend([stats.alb_count, stats.alb_failed, stats.alb_pushed]);
         // Six fields for exec and fork and the last one are printed, but no kernel counts them.
-        out[33..35].copy_from_slice(&[stats.ttwu_wake_remote, stats.ttwu_move_affine]);
+        out.extend([0; 6]);
+        out.extend([stats.ttwu_wake_remote, stats.ttwu_move_affine, 0]);
         out
     }
 }

@@ -82,23 +82,23 @@ impl CfsRq {
 }
 
 impl SchedEntity {
-    /// The most lag it may keep, either sign: max(2 slices, a tick) of its virtual time.
+    /// 6.12: the most lag it may keep, either sign: max(2 slices, a tick) of its virtual time.
     #[inline]
-    pub(crate) fn lag_limit(&mut self, tick_nsec: u64) -> i64 {
+    pub(super) fn lag_limit_6_12(&mut self, tick_nsec: u64) -> i64 {
         self.load.calc_delta_fair((2 * self.slice).max(tick_nsec)) as i64
     }
 
-    /// `V − v`, limited.
+    /// 6.12: `V − v`, limited.
     #[inline]
     pub(super) fn lag(&mut self, avruntime: u64, tick_nsec: u64) -> i64 {
-        let limit = self.lag_limit(tick_nsec);
+        let limit = self.lag_limit_6_12(tick_nsec);
         let vlag = avruntime.wrapping_sub(self.vruntime) as i64;
         vlag.clamp(-limit, limit)
     }
 
-    /// While an entity runs its `vlag` has no meaning; equal to the deadline it says that the slice is protected.
+    /// 6.12: while an entity runs its `vlag` has no meaning; equal to the deadline it says that the slice is protected.
     #[inline(always)]
-    pub(super) fn protect_slice(&self) -> bool {
+    pub(super) fn protect_slice_6_12(&self) -> bool {
         self.vlag as u64 == self.deadline
     }
 }
@@ -137,8 +137,10 @@ impl Sched {
 
     pub(super) fn update_entity_lag(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let avruntime = self.avg_vruntime(cfs_rq);
+        let limit = (self.fair.lag_limit)(self, cfs_rq, se);
         let entity = &mut self.ses[se];
-        entity.vlag = entity.lag(avruntime, self.tick_nsec);
+        let vlag = avruntime.wrapping_sub(entity.vruntime) as i64;
+        entity.vlag = vlag.clamp(-limit, limit);
     }
 
     /// Is an entity owed CPU time?
@@ -178,9 +180,13 @@ impl Sched {
 
     // ---- slice protection --------------------------------------------------------------------------------------------
 
-    pub(super) fn cancel_protect_slice(&mut self, se: SeId) {
+    pub(super) fn set_protect_slice_6_12(&mut self, _cfs_rq: CfsRqId, se: SeId) {
+        self.ses[se].vlag = self.ses[se].deadline as i64;
+    }
+
+    pub(super) fn cancel_protect_slice_6_12(&mut self, se: SeId) {
         let entity = &mut self.ses[se];
-        if entity.protect_slice() {
+        if entity.protect_slice_6_12() {
             entity.vlag = entity.deadline.wrapping_add(1) as i64;
         }
     }

@@ -1,4 +1,4 @@
-//! EEVDF, the fair class of 6.12: earliest eligible virtual deadline first.
+//! EEVDF, the fair class of 6.12 and 6.18: earliest eligible virtual deadline first.
 //!
 //! Model. Entity i with weight w_i has consumed virtual time v_i. The queue's virtual time is the weighted average
 //!
@@ -12,23 +12,29 @@
 //! something (`v_i ≤ V`); among the eligible, the one with the earliest deadline `d_i = v_i + slice_i / w_i` is picked.
 //!
 //! Invariants. Σ w_i · vlag_i = 0 up to rounding. Only eligible entities are picked (or the running one that
-//!             protects its slice). Lag that is kept across sleep is at most max(2 slices, a tick), either sign.
+//!             protects its slice). Lag that is kept across sleep is at most max(2 slices, a tick) in 6.12, a tick
+//!             more than the longest slice of the queue in 6.18, either sign.
 //! Bits.       Keys stay below 2^44 for queues whose members differ by hours, weights below 2^27: products fit 64.
-//! Source.     kernel/sched/fair.c @ 6.12.117, which carries the later `zero_vruntime` and PICK_BUDDY changes.
+//! Source.     kernel/sched/fair.c @ 6.12.117 and 6.18.44, which carry the later `zero_vruntime` and PICK_BUDDY changes.
 //! Not here.   The fair server (see `rt`); core scheduling.
 
 mod lag;
 mod pick;
 mod placing;
+mod preempt;
+mod protection;
+mod reweight;
 mod running;
 mod task;
+#[cfg(test)]
+mod tests;
 
 use crate::entity::SchedEntity;
 use crate::fair_class::FairClass;
 use crate::sched::Sched;
 
 /// The functions of 6.12.
-pub(crate) static CLASS: FairClass = FairClass {
+const CLASS: FairClass = FairClass {
     enqueue_entity: Sched::enqueue_entity_eevdf,
     dequeue_entity: Sched::dequeue_entity_eevdf,
     enqueue_task: Sched::enqueue_task_eevdf,
@@ -36,10 +42,16 @@ pub(crate) static CLASS: FairClass = FairClass {
     set_next_entity: Sched::set_next_entity_eevdf,
     put_prev_entity: Sched::put_prev_entity_eevdf,
     pick_next_task: Sched::pick_next_task_eevdf,
-    wakeup_preempt: Sched::wakeup_preempt_eevdf,
+    wakeup_preempt: Sched::wakeup_preempt_6_12,
     update_curr: Sched::update_curr_eevdf,
     entity_tick: Sched::entity_tick_eevdf,
-    reweight_entity: Sched::reweight_entity_eevdf,
+    reweight_entity: Sched::reweight_entity_6_12,
+    lag_limit: |sched, _, se| sched.ses[se].lag_limit_6_12(sched.tick_nsec),
+    set_protect_slice: Sched::set_protect_slice_6_12,
+    protects_put_back: true,
+    protect_slice: SchedEntity::protect_slice_6_12,
+    is_overdue: Sched::did_preempt_short,
+    quantum_without_parity: false,
     yield_task: Sched::yield_task_eevdf,
     task_fork: |_, _, _, _| {},
     migrate_task_rq: Sched::migrate_task_rq_eevdf,
@@ -66,4 +78,20 @@ pub(crate) static CLASS: FairClass = FairClass {
     domains_count_leaving_cpu: true,
     put_prev_before_pick: false,
     hrtick_by_nr_latency: false,
+};
+
+/// 6.12.
+pub(crate) static V6_12: FairClass = CLASS;
+
+/// 6.18: 6.12's functions but for those that were rewritten.
+pub(crate) static V6_18: FairClass = FairClass {
+    wakeup_preempt: Sched::wakeup_preempt_6_18,
+    reweight_entity: Sched::reweight_entity_6_18,
+    lag_limit: Sched::lag_limit_6_18,
+    set_protect_slice: Sched::set_protect_slice_6_18,
+    protects_put_back: false,
+    protect_slice: SchedEntity::protect_slice_6_18,
+    is_overdue: |_, _, curr| !curr.protect_slice_6_18(),
+    quantum_without_parity: true,
+    ..CLASS
 };

@@ -10,7 +10,8 @@ use crate::units::{CfsRqId, CpuId, SeId, TaskId};
 
 impl Sched {
     /// The eligible entity with the earliest deadline; ties go to the one queued first, and to `curr` last.
-    pub(crate) fn pick_eevdf(&self, cfs_rq: CfsRqId) -> Option<SeId> {
+    /// With `protect` a running entity that is eligible keeps the CPU while its slice is protected.
+    pub(super) fn pick_eevdf(&self, cfs_rq: CfsRqId, protect: bool) -> Option<SeId> {
         let cfs = &self.cfs_rqs[cfs_rq];
         let curr = queued_curr(&self.ses, cfs);
         if cfs.nr_queued == 1 {
@@ -22,8 +23,8 @@ impl Sched {
         let sums = cfs.sums_with(curr);
         let curr = curr.filter(|curr| cfs.eligible(sums, curr.vruntime));
         if let Some(curr) = curr
-            && self.profile.features.has(Feature::RUN_TO_PARITY)
-            && curr.protect_slice()
+            && protect
+            && (self.fair.protect_slice)(curr)
         {
             return Some(cfs.curr);
         }
@@ -37,7 +38,12 @@ impl Sched {
     }
 
     /// None: the pick was asleep, and is now off the queue; pick again from the root.
-    fn pick_next_entity_eevdf(&mut self, cpu: CpuId, cfs_rq: CfsRqId) -> Option<SeId> {
+    pub(super) fn pick_next_entity_eevdf(
+        &mut self,
+        cpu: CpuId,
+        cfs_rq: CfsRqId,
+        protect: bool,
+    ) -> Option<SeId> {
         let next = self.cfs_rqs[cfs_rq].next;
         if next.is_some()
             && self.profile.features.has(Feature::PICK_BUDDY)
@@ -46,7 +52,7 @@ impl Sched {
             return Some(next);
         }
         let se = self
-            .pick_eevdf(cfs_rq)
+            .pick_eevdf(cfs_rq, protect)
             .expect("a queue that is not empty has an eligible entity");
         if self.ses[se].sched_delayed {
             self.dequeue_entities(cpu, se, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
@@ -55,7 +61,13 @@ impl Sched {
         Some(se)
     }
 
+    /// Does RUN_TO_PARITY, or what a release does without it, protect the running slice?
+    pub(super) fn protects_slices(&self) -> bool {
+        self.fair.quantum_without_parity || self.profile.features.has(Feature::RUN_TO_PARITY)
+    }
+
     fn pick_task_eevdf(&mut self, cpu: CpuId) -> Option<TaskId> {
+        let protect = self.protects_slices();
         'again: loop {
             let mut cfs_rq = self.rqs[cpu].cfs;
             if self.cfs_rqs[cfs_rq].nr_queued == 0 {
@@ -68,7 +80,7 @@ impl Sched {
                 if self.check_cfs_rq_runtime(cfs_rq) {
                     continue 'again;
                 }
-                let Some(se) = self.pick_next_entity_eevdf(cpu, cfs_rq) else {
+                let Some(se) = self.pick_next_entity_eevdf(cpu, cfs_rq, protect) else {
                     continue 'again;
                 };
                 let entity = &self.ses[se];
@@ -109,7 +121,7 @@ impl Sched {
         Some(task)
     }
 
-    pub(super) fn set_next_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId) {
+    pub(super) fn set_next_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, first: bool) {
         self.probe(ProbePoint::SetNextEntity, cfs_rq, se);
         self.clear_buddies_eevdf(cfs_rq, se);
         let on_rq = self.ses[se].on_rq;
@@ -118,13 +130,13 @@ impl Sched {
             self.timeline_remove(cfs_rq, se);
             self.update_load_avg(cfs_rq, se, UPDATE_TG);
         }
+        if on_rq && (first || self.fair.protects_put_back) {
+            (self.fair.set_protect_slice)(self, cfs_rq, se);
+        }
         let cfs = &mut self.cfs_rqs[cfs_rq];
         debug_assert!(cfs.curr.is_none());
         cfs.curr = se;
         let entity = &mut self.ses[se];
-        if on_rq {
-            entity.vlag = entity.deadline as i64;
-        }
         entity.exec_start = self.rqs[cfs.cpu].clock_task;
         entity.prev_sum_exec_runtime = entity.sum_exec_runtime;
     }

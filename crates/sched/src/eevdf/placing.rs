@@ -18,7 +18,7 @@ impl Sched {
     ///
     /// Its lag is restored so that it still has it *after* joining moved the average: with W the weight in the queue,
     /// joining at `V − l` moves V by `−w·l/(W + w)`, so `l' = l·(W + w)/W` is used.
-    fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
+    pub(super) fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
         self.probe(ProbePoint::PlaceEntity, cfs_rq, se);
         let vruntime = self.avg_vruntime(cfs_rq);
         let features = self.profile.features;
@@ -39,7 +39,7 @@ impl Sched {
             lag = div_s64(lag, load.max(1) as i64);
         }
         entity.vruntime = vruntime.wrapping_sub(lag as u64);
-        if features.has(Feature::PLACE_REL_DEADLINE) && entity.rel_deadline {
+        if entity.rel_deadline {
             entity.deadline = entity.deadline.wrapping_add(entity.vruntime);
             entity.rel_deadline = false;
             return;

@@ -41,15 +41,15 @@ impl Sched {
         true
     }
 
-    /// The running entity is beaten by a shorter slice: it lost its protection and is not eligible.
+    /// 6.12: the running entity is beaten by a shorter slice: it lost its protection and is not eligible.
     #[inline]
-    fn did_preempt_short(&self, cfs: &CfsRq, curr: &SchedEntity) -> bool {
+    pub(super) fn did_preempt_short(&self, cfs: &CfsRq, curr: &SchedEntity) -> bool {
         self.profile.features.has(Feature::PREEMPT_SHORT)
-            && !curr.protect_slice()
+            && !curr.protect_slice_6_12()
             && !cfs.eligible(cfs.sums_with(curr.on_rq.then_some(curr)), curr.vruntime)
     }
 
-    /// May `pse`, which asks for a shorter slice, cut `se`'s short?
+    /// 6.12: may `pse`, which asks for a shorter slice, cut `se`'s short?
     pub(super) fn do_preempt_short(&self, cfs_rq: CfsRqId, pse: SeId, se: SeId) -> bool {
         let (woken, curr) = (&self.ses[pse], &self.ses[se]);
         self.profile.features.has(Feature::PREEMPT_SHORT)
@@ -88,8 +88,8 @@ impl Sched {
         if cfs.nr_queued == 1 {
             return;
         }
-        if resched || self.did_preempt_short(cfs, &self.ses[curr]) {
-            self.resched_curr(cpu);
+        if resched || (self.fair.is_overdue)(self, cfs, &self.ses[curr]) {
+            self.resched_curr_lazy(cpu);
             self.clear_buddies_eevdf(cfs_rq, curr);
         }
     }
@@ -99,7 +99,7 @@ impl Sched {
         self.update_load_avg(cfs_rq, curr, UPDATE_TG);
         self.update_cfs_group(curr);
         if queued {
-            self.resched_curr(self.cpu_of(cfs_rq));
+            self.resched_curr_lazy(self.cpu_of(cfs_rq));
         }
     }
 
@@ -111,7 +111,7 @@ impl Sched {
 
     // ---- weights -----------------------------------------------------------------------------------------------------
 
-    pub(super) fn reweight_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
+    pub(super) fn reweight_entity_6_12(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
         let on_rq = self.ses[se].on_rq;
         let mut avruntime = 0;
         if on_rq {
@@ -153,7 +153,7 @@ impl Sched {
         let entity = &self.ses[se];
         let cfs_rq = entity.cfs_rq;
         if entity.load.weight != shares {
-            self.reweight_entity_eevdf(cfs_rq, se, shares);
+            (self.fair.reweight_entity)(self, cfs_rq, se, shares);
         } else if self.probes.is_some() && entity.on_rq {
             self.note_weighed(cfs_rq, se);
         }

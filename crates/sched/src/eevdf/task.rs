@@ -62,7 +62,7 @@ impl Sched {
                     self.ses[se].custom_slice = true;
                 }
                 if credit {
-                    self.credit_empty_cfs_rq(se);
+                    self.credit_empty_cfs_rq(cfs_rq, se);
                 }
                 self.enqueue_entity_eevdf(cfs_rq, se, flags);
                 flags = ENQUEUE_WAKEUP;
@@ -183,7 +183,7 @@ impl Sched {
         true
     }
 
-    pub(super) fn wakeup_preempt_eevdf(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
+    pub(super) fn wakeup_preempt_6_12(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
         let curr = self.rqs[cpu].curr;
         let (se, pse) = (self.tasks[curr].se, self.tasks[task].se);
         if se == pse || self.throttled_hierarchy(self.ses[pse].cfs_rq) {
@@ -202,7 +202,7 @@ impl Sched {
         let (se, pse) = self.find_matching_se(se, pse);
         let (cse_is_idle, pse_is_idle) = (self.se_is_idle(se), self.se_is_idle(pse));
         if cse_is_idle && !pse_is_idle {
-            self.cancel_protect_slice(se);
+            self.cancel_protect_slice_6_12(se);
             self.resched_curr(cpu);
             return;
         }
@@ -212,9 +212,9 @@ impl Sched {
         let cfs_rq = self.ses[se].cfs_rq;
         self.update_curr_eevdf(cfs_rq);
         if self.do_preempt_short(cfs_rq, pse, se) {
-            self.cancel_protect_slice(se);
+            self.cancel_protect_slice_6_12(se);
         }
-        if self.pick_eevdf(cfs_rq) == Some(pse) {
+        if self.pick_eevdf(cfs_rq, self.protects_slices()) == Some(pse) {
             self.resched_curr(cpu);
         }
     }

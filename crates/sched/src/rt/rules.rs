@@ -55,6 +55,6 @@ static V6_12: RtRules = RtRules {
 pub(crate) fn rules(release: Release) -> &'static RtRules {
     match release {
         Release::V6_1 => &V6_1,
-        Release::V6_12 => &V6_12,
+        Release::V6_12 | Release::V6_18 => &V6_12,
     }
 }

@@ -53,7 +53,7 @@ impl Simulation {
     pub fn cpu_stat_local(&self, group: GroupId) -> Option<String> {
         match self.sched.profile.release {
             Release::V6_1 => None,
-            Release::V6_12 => Some(format!(
+            Release::V6_12 | Release::V6_18 => Some(format!(
                 "throttled_usec {}\n",
                 self.sched.throttled_time_self(group) / 1000
             )),
@@ -96,7 +96,7 @@ impl Simulation {
         let weight = match self.sched.profile.release {
             // Without bounds: a cpu.idle group shows 0.
             Release::V6_1 => (shares * 100 + 512) / 1024,
-            Release::V6_12 => weight_of_shares(shares),
+            Release::V6_12 | Release::V6_18 => weight_of_shares(shares),
         };
         Some(format!("{weight}\n"))
     }

@@ -1,9 +1,10 @@
 //! `/proc/schedstat`.
 //!
 //! Model.      A line with nine numbers for each CPU that is up; below it one for each of its domains, from the smallest:
-//!             its CPUs as a bitmap, then 36 numbers. Version 16 differs from 15 in the order of the idle types.
+//!             its CPUs as a bitmap, then 36 numbers. Version 16 differs from 15 in the order of the idle types; version 17
+//!             tells the domain's name, and imbalances by what was to be moved.
 //! Units.      Running and waiting times in ns; the timestamp in jiffies.
-//! Source.     kernel/sched/stats.c `show_schedstat` @ 6.1, 6.12; Documentation/scheduler/sched-stats.rst.
+//! Source.     kernel/sched/stats.c `show_schedstat` @ 6.1, 6.12, 6.18; Documentation/scheduler/sched-stats.rst.
 //! Deviations. The timestamp counts from the start of the run; a kernel's begins 300 s before 2³². The second number of
 //!             a CPU is 0 in every kernel.
 
@@ -16,6 +17,7 @@ fn version(release: Release) -> u32 {
     match release {
         Release::V6_1 => 15,
         Release::V6_12 => 16,
+        Release::V6_18 => 17,
     }
 }
 
@@ -41,6 +43,7 @@ impl Simulation {
             "version {}\ntimestamp {jiffies}\n",
             version(sched.profile.release)
         );
+        let tells_names = sched.profile.release == Release::V6_18;
         for cpu in sched.rqs.ids().filter(|&cpu| sched.rqs[cpu].online) {
             let s = &sched.rqs[cpu].stats;
             // Counts have 32 bits in the kernel and wrap; times have 64.
@@ -60,7 +63,11 @@ impl Simulation {
             let _ = writeln!(text, " {} {} {}", s.rq_cpu_time, s.run_delay, s.pcount);
             for (height, sd) in sched.domains.for_each_domain(cpu).enumerate() {
                 let span = bitmap(sched.domains.sched_domain_span(sd), sched.nr_cpus());
-                let _ = write!(text, "domain{height} {span}");
+                let _ = write!(text, "domain{height}");
+                if tells_names {
+                    let _ = write!(text, " {}", sched.domains.sd[sd].name);
+                }
+                let _ = write!(text, " {span}");
                 for count in sched.schedstat_domain(sd) {
                     let _ = write!(text, " {}", count as u32);
                 }

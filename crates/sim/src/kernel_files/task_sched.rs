@@ -101,7 +101,7 @@ impl Simulation {
                 lines.number("se.avg.util_est.ewma", avg.util_est_ewma);
                 lines.number("se.avg.util_est.enqueued", util_est);
             }
-            Release::V6_12 => lines.number("se.avg.util_est", util_est),
+            Release::V6_12 | Release::V6_18 => lines.number("se.avg.util_est", util_est),
         }
         if self.sched.profile.uclamp {
             lines.number("uclamp.min", t.uclamp[0]);
@@ -109,7 +109,7 @@ impl Simulation {
         }
         lines.number("policy", policy_number(t.policy));
         lines.number("prio", t.prio);
-        if release == Release::V6_12 && t.policy.is_fair() {
+        if release != Release::V6_1 && t.policy.is_fair() {
             lines.number("se.slice", se.slice);
         }
         lines.number("clock-delta", 0);

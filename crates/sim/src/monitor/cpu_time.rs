@@ -51,9 +51,9 @@ fn executed(simulation: &Simulation, task: TaskId) -> (Nanos, Nanos) {
     (machine, charged)
 }
 
-/// Is the task held back by a limit (6.12, see above)?
+/// Is the task held back by a limit (6.12 and later, see above)?
 fn throttled(sched: &Sched, task: TaskId) -> bool {
-    sched.profile.release == Release::V6_12
+    sched.profile.release != Release::V6_1
         && sched.cfs_rqs[sched.ses[sched.tasks[task].se].cfs_rq].throttle_count != 0
 }
 

@@ -1,25 +1,36 @@
 //! EEVDF: the lag an entity takes along when it leaves its queue is limited.
 //!
-//! Model. At most max(2 slices, a tick) of CPU time, either sign. A task's stored `vlag` is that in its virtual time. A
+//! Model. At most max(2 slices, a tick) of CPU time in 6.12, a tick more than the longest slice of its queue in 6.18, either
+//!        sign: here the longest so far, since who asked for it may have left or changed it in the meantime. A task's stored `vlag` is that in its virtual time. A
 //!        group's entity may be reweighted after it left, which keeps `vlag · weight`; since the limit was computed with the
 //!        weight rounded down to 1/1024, and a rounded weight is at least 2, that product is off by up to a half.
+//!        6.18 keeps the end of a slice's protection where the lag lies. A CPU that pulls tasks while it goes to sleep may
+//!        shorten the protection of the sleeper that it still runs, which does nothing while virtual time is above 0.
 //! Not here. What is stored later: attributes changed while off the queue scale or replace the limit.
 
 use super::{Monitor, Violation, broken};
 use crate::simulation::Simulation;
 use fairwind_sched::entity::NICE_0_LOAD;
-use fairwind_sched::{Release, Sched, SeId};
+use fairwind_sched::{Nanos, Release, Sched, SeId};
 
 /// See the module.
 #[derive(Default)]
 pub struct LagBound {
     /// `[nr_ses]`: who was on a queue at the last look.
     was_on_rq: Vec<bool>,
+    /// The longest slice that anybody has asked for.
+    longest: Nanos,
 }
 
-fn fault(sched: &Sched, se: SeId) -> Option<String> {
+fn fault(sched: &Sched, se: SeId, longest: Nanos) -> Option<String> {
     let entity = &sched.ses[se];
-    let limit = (2 * entity.slice).max(sched.tick_nsec());
+    let limit = match sched.profile.release {
+        Release::V6_18 => longest + sched.tick_nsec(),
+        _ => (2 * entity.slice).max(sched.tick_nsec()),
+    };
+    if sched.profile.release == Release::V6_18 && (entity.vruntime as i64) < 0 {
+        return None;
+    }
     if entity.is_task() {
         let limit = entity.load.clone().calc_delta_fair(limit);
         return (entity.vlag.unsigned_abs() > limit)
@@ -37,14 +48,16 @@ impl Monitor for LagBound {
 
     fn check(&mut self, simulation: &Simulation) -> Result<(), Violation> {
         let sched = &simulation.sched;
-        if sched.profile.release != Release::V6_12 {
+        if sched.profile.release == Release::V6_1 {
             return Ok(());
         }
         self.was_on_rq.resize(sched.ses.len(), false);
+        let longest = sched.ses.iter().map(|se| se.slice).max();
+        self.longest = self.longest.max(longest.unwrap_or(0));
         for se in sched.ses.ids() {
             let on_rq = sched.ses[se].on_rq;
             let left = std::mem::replace(&mut self.was_on_rq[se.idx()], on_rq) && !on_rq;
-            if left && let Some(what) = fault(sched, se) {
+            if left && let Some(what) = fault(sched, se, self.longest) {
                 return broken(
                     self.name(),
                     simulation,

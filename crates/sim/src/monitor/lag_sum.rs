@@ -64,7 +64,7 @@ impl Monitor for LagSum {
     }
 
     fn check(&mut self, simulation: &Simulation) -> Result<(), Violation> {
-        if simulation.sched.profile.release != Release::V6_12 {
+        if simulation.sched.profile.release == Release::V6_1 {
             return Ok(());
         }
         for cfs_rq in simulation.sched.cfs_rqs.ids() {

@@ -68,7 +68,7 @@ fn bound(sched: &Sched, task: TaskId) -> Option<Nanos> {
     let features = sched.profile.features;
     let tunables = &sched.profile.tunables;
     match sched.profile.release {
-        Release::V6_12 => {
+        Release::V6_12 | Release::V6_18 => {
             let sound = features.has(Feature::PLACE_LAG) && features.has(Feature::DELAY_DEQUEUE);
             let custom = sched
                 .ses

@@ -13,7 +13,7 @@ pub struct TimelineOrder;
 /// The first thing wrong with a queue's line.
 fn fault(sched: &Sched, cfs_rq: CfsRqId) -> Option<String> {
     let cfs = &sched.cfs_rqs[cfs_rq];
-    let eevdf = sched.profile.release == Release::V6_12;
+    let eevdf = sched.profile.release != Release::V6_1;
     let mut before: Option<u64> = None;
     for entry in cfs.timeline.iter() {
         let se = &sched.ses[entry.se];

@@ -18,7 +18,7 @@ impl Kvm {
     pub(crate) fn of(release: Release, given: KvmParams) -> Kvm {
         let shrink = match release {
             Release::V6_1 => 0,
-            Release::V6_12 => 2,
+            Release::V6_12 | Release::V6_18 => 2,
         };
         Kvm {
             halt_poll: HaltPollParams {

@@ -13,6 +13,9 @@ use std::path::Path;
 
 const MS: u64 = 1_000_000;
 
+/// Cases from this number on are of 6.18, those before of the older releases.
+pub(crate) const FIRST_OF_6_18: u64 = 1_000_000;
+
 /// What kind of cases to draw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Theme {
@@ -104,11 +107,19 @@ fn changes(draw: &mut Draw, profile: &mut KernelProfile) {
     }
 }
 
-fn profile(draw: &mut Draw, theme: Theme, nr_cpus: usize) -> KernelProfile {
-    let release = draw.of(&Release::ALL);
+fn profile(draw: &mut Draw, theme: Theme, seed: u64, nr_cpus: usize) -> KernelProfile {
+    let older = draw.of(&[Release::V6_1, Release::V6_12]);
+    let release = if seed < FIRST_OF_6_18 {
+        older
+    } else {
+        Release::V6_18
+    };
     let mut profile = KernelProfile::new(release, nr_cpus);
     profile.hz = draw.of(&[100, 250, 250, 1000]);
     profile.preempt = draw.of(&[Preempt::None, Preempt::Voluntary, Preempt::Full]);
+    if release.has_lazy_preemption() && draw.chance(30) {
+        profile.preempt = Preempt::Lazy;
+    }
     if theme == Theme::Long {
         return profile;
     }
@@ -153,7 +164,7 @@ impl Case {
         let draw = &mut Draw::new(seed ^ ((theme as u64) << 56));
         let machine = machine(draw, theme);
         let nr_cpus = Machine::load(&machine).unwrap().nr_cpus();
-        let profile = profile(draw, theme, nr_cpus);
+        let profile = profile(draw, theme, seed, nr_cpus);
         let duration = match theme {
             Theme::Long => draw.range(500, 1500) * MS,
             Theme::Large => draw.range(10, 40) * MS,

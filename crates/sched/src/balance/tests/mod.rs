@@ -9,3 +9,4 @@ mod numa;
 mod placement;
 mod pull;
 mod random;
+mod runnable;
