@@ -5,6 +5,7 @@
 //!              record always fits a ring-buffer page.
 
 use crate::event::{Event, SWAPPER};
+use crate::names::Names;
 use crate::sink::{CounterInfo, CounterScope, GroupInfo, Header, ROOT_GROUP, TaskInfo};
 use crate::table::Table;
 
@@ -34,13 +35,7 @@ impl Comm {
 
     /// The name of the idle task of `cpu`.
     pub(crate) fn swapper(cpu: u32) -> Self {
-        let mut comm = Self::default();
-        let mut digits = itoa::Buffer::new();
-        for &byte in b"swapper/".iter().chain(digits.format(cpu).as_bytes()) {
-            comm.bytes[usize::from(comm.len)] = byte;
-            comm.len += 1;
-        }
-        comm
+        Self::new(&format!("swapper/{cpu}"))
     }
 
     /// The name.
@@ -80,7 +75,7 @@ impl Group {
 /// The names announced so far.
 #[derive(Debug)]
 pub(crate) struct Roster {
-    tasks: Table<Task>,
+    tasks: Names<Task>,
     groups: Table<Group>,
     /// The full name, such as `cpu3 nr_running`.
     counters: Table<String>,
@@ -91,7 +86,7 @@ pub(crate) struct Roster {
 impl Roster {
     pub(crate) fn new(header: &Header) -> Self {
         let mut roster = Self {
-            tasks: Table::new("task"),
+            tasks: Names::new(header.nr_cpus, Task::clone),
             groups: Table::new("group"),
             counters: Table::new("counter"),
             last_ts: vec![0; header.nr_cpus as usize],
@@ -135,14 +130,7 @@ impl Roster {
 
     /// Who task `id` is on `cpu`.
     pub(crate) fn task(&self, id: u32, cpu: u32) -> Task {
-        if id == SWAPPER {
-            return Task {
-                pid: 0,
-                tgid: 0,
-                comm: Comm::swapper(cpu),
-            };
-        }
-        *self.tasks.get(id)
+        *self.tasks.get(id, cpu)
     }
 
     pub(crate) fn pid(&self, id: u32) -> u32 {

@@ -17,6 +17,8 @@
 //!              last. A counter is written as the `tracing_mark_write: C|0|name|value` that
 //!              systrace readers, Perfetto among them, draw as a track.
 
+mod digits;
+mod name;
 mod read;
 mod write;
 

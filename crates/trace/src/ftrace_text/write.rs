@@ -3,8 +3,12 @@
 use std::io;
 use std::path::Path;
 
+use super::digits::{number, three};
+use super::name::Name;
 use crate::error::Error;
-use crate::event::{CommonFields, Event, EventKind, LOCAL_TIMER_VECTOR, SWAPPER};
+use crate::event::{CommonFields, Event, EventKind, LOCAL_TIMER_VECTOR};
+use crate::names::Names;
+use crate::piece::Piece;
 use crate::roster::{Group, Roster};
 use crate::sink::{CounterInfo, GroupInfo, Header, TaskInfo, TraceSink};
 use crate::staged::StagedFile;
@@ -32,8 +36,25 @@ const AFTER_COUNT: &str = "\
 pub(crate) struct Writer {
     out: StagedFile,
     roster: Roster,
+    names: Names<Name>,
+    second: Second,
     nr_cpus: u32,
     nr_events: u64,
+}
+
+/// A second of the timestamps: `%5lu.`.
+struct Second {
+    number: u64,
+    text: Piece<24>,
+}
+
+impl Second {
+    fn new(number: u64) -> Second {
+        Second {
+            number,
+            text: Piece::new(format!("{number:5}.").as_bytes()),
+        }
+    }
 }
 
 impl Writer {
@@ -46,6 +67,8 @@ impl Writer {
         Ok(Self {
             out,
             roster: Roster::new(header),
+            names: Names::new(header.nr_cpus, Name::idle),
+            second: Second::new(0),
             nr_cpus: header.nr_cpus,
             nr_events: 0,
         })
@@ -54,7 +77,8 @@ impl Writer {
 
 impl TraceSink for Writer {
     fn task(&mut self, id: u32, info: &TaskInfo) -> io::Result<()> {
-        self.roster.announce_task(id, info);
+        let task = self.roster.announce_task(id, info);
+        self.names.put(id, Name::new(&task));
         Ok(())
     }
 
@@ -73,9 +97,10 @@ impl TraceSink for Writer {
         let mut line = Line {
             out: &mut self.out.buffer,
             roster: &self.roster,
+            names: &self.names,
             cpu: event.cpu,
         };
-        line.columns(event);
+        line.columns(event, &mut self.second);
         line.event(&event.kind);
         self.out.buffer.push(b'\n');
         self.nr_events += 1;
@@ -99,35 +124,28 @@ impl TraceSink for Writer {
 struct Line<'a> {
     out: &'a mut Vec<u8>,
     roster: &'a Roster,
+    names: &'a Names<Name>,
     cpu: u32,
 }
 
 impl Line<'_> {
     /// Task, CPU, flags and time: `%16s-%-7d [%03d] ` flags ` %5lu.%06lu: `.
-    fn columns(&mut self, event: &Event) {
-        let task = self.roster.task(event.task, event.cpu);
-        let comm = if event.task == SWAPPER {
-            b"<idle>"
-        } else {
-            task.comm.as_bytes()
-        };
-        self.blanks(16 - comm.len());
-        self.out.extend_from_slice(comm);
-        self.out.push(b'-');
-        let before_pid = self.out.len();
-        self.number(task.pid);
-        self.blanks(7_usize.saturating_sub(self.out.len() - before_pid));
-        self.text(" [");
-        self.padded(event.cpu.into(), 3, b'0');
-        self.text("] ");
-        self.out
-            .extend_from_slice(&flag_letters(CommonFields::of(event)));
-        self.text(" ");
+    #[inline]
+    fn columns(&mut self, event: &Event, second: &mut Second) {
+        self.names.get(event.task, event.cpu).column.put(self.out);
+        self.cpu(event.cpu);
+        let [irqs, resched, context, depth, migrate] = flag_letters(CommonFields::of(event));
+        let flags = [b']', b' ', irqs, resched, context, depth, migrate, b' '];
+        self.out.extend_from_slice(&flags);
         // Half a microsecond and more counts as a whole one, as in the kernel's ns2usecs.
         let us = event.ts / 1000 + u64::from(event.ts % 1000 >= 500);
-        self.padded(us / 1_000_000, 5, b' ');
-        self.text(".");
-        self.padded(us % 1_000_000, 6, b'0');
+        let (seconds, us) = (us / 1_000_000, us % 1_000_000);
+        if second.number != seconds {
+            *second = Second::new(seconds);
+        }
+        second.text.put(self.out);
+        three(self.out, us / 1000);
+        three(self.out, us % 1000);
         self.text(": ");
     }
 
@@ -142,12 +160,12 @@ impl Line<'_> {
             } => {
                 self.text("sched_switch: prev_comm=");
                 self.comm_and_pid(prev, " prev_pid=");
-                self.field(" prev_prio=", prev_prio);
+                self.signed(" prev_prio=", prev_prio);
                 self.text(" prev_state=");
                 self.text(prev_state.letters());
                 self.text(" ==> next_comm=");
                 self.comm_and_pid(next, " next_pid=");
-                self.field(" next_prio=", next_prio);
+                self.signed(" next_prio=", next_prio);
             }
             EventKind::SchedWaking {
                 task,
@@ -178,7 +196,7 @@ impl Line<'_> {
             } => {
                 self.text("sched_migrate_task: comm=");
                 self.comm_and_pid(task, " pid=");
-                self.field(" prio=", prio);
+                self.signed(" prio=", prio);
                 self.field(" orig_cpu=", orig_cpu);
                 self.field(" dest_cpu=", dest_cpu);
             }
@@ -196,7 +214,7 @@ impl Line<'_> {
             EventKind::SchedProcessExit { task, prio } => {
                 self.text("sched_process_exit: comm=");
                 self.comm_and_pid(task, " pid=");
-                self.field(" prio=", prio);
+                self.signed(" prio=", prio);
             }
             EventKind::SchedStatRuntime { task, runtime } => {
                 self.text("sched_stat_runtime: comm=");
@@ -219,8 +237,7 @@ impl Line<'_> {
                 self.text(path);
                 self.field(" pid=", roster.pid(task));
                 self.text(" comm=");
-                self.out
-                    .extend_from_slice(roster.task(task, self.cpu).comm.as_bytes());
+                self.names.get(task, self.cpu).comm.put(self.out);
             }
             EventKind::CpuIdle { state } => {
                 self.field("cpu_idle: state=", state);
@@ -232,7 +249,7 @@ impl Line<'_> {
                 runtime_remaining,
             } => {
                 self.group("cfs_throttle: path=", group, target_cpu);
-                self.field(" runtime_remaining=", runtime_remaining);
+                self.signed(" runtime_remaining=", runtime_remaining);
                 self.text(" [ns]");
             }
             EventKind::CfsUnthrottle {
@@ -246,16 +263,14 @@ impl Line<'_> {
             }
             EventKind::SchedSetNeedResched { task, target_cpu } => {
                 self.text("sched_set_need_resched: comm=");
-                let task = self.roster.task(task, target_cpu);
-                self.out.extend_from_slice(task.comm.as_bytes());
-                self.field(" pid=", task.pid);
+                self.name(task, target_cpu, " pid=");
                 self.target_cpu(target_cpu);
             }
             EventKind::Counter { counter, value } => {
                 let roster = self.roster;
                 self.text("tracing_mark_write: C|0|");
                 self.text(roster.counter(counter));
-                self.field("|", value);
+                self.signed("|", value);
             }
         }
     }
@@ -263,7 +278,7 @@ impl Line<'_> {
     fn wakeup(&mut self, start: &str, task: u32, prio: i32, target_cpu: u32) {
         self.text(start);
         self.comm_and_pid(task, " pid=");
-        self.field(" prio=", prio);
+        self.signed(" prio=", prio);
         self.target_cpu(target_cpu);
     }
 
@@ -276,36 +291,49 @@ impl Line<'_> {
 
     fn target_cpu(&mut self, cpu: u32) {
         self.text(" target_cpu=");
-        self.padded(cpu.into(), 3, b'0');
+        self.cpu(cpu);
     }
 
+    /// `%03d`.
+    #[inline(always)]
+    fn cpu(&mut self, cpu: u32) {
+        if cpu < 1000 {
+            three(self.out, cpu.into());
+        } else {
+            number(self.out, cpu.into());
+        }
+    }
+
+    #[inline(always)]
     fn comm_and_pid(&mut self, task: u32, pid: &str) {
-        let task = self.roster.task(task, self.cpu);
-        self.out.extend_from_slice(task.comm.as_bytes());
-        self.field(pid, task.pid);
+        self.name(task, self.cpu, pid);
     }
 
-    fn field(&mut self, name: &str, value: impl itoa::Integer) {
+    #[inline(always)]
+    fn name(&mut self, task: u32, cpu: u32, pid: &str) {
+        let name = self.names.get(task, cpu);
+        name.comm.put(self.out);
+        self.text(pid);
+        name.pid.put(self.out);
+    }
+
+    #[inline(always)]
+    fn field(&mut self, name: &str, value: impl Into<u64>) {
         self.text(name);
-        self.number(value);
+        number(self.out, value.into());
     }
 
-    fn number(&mut self, value: impl itoa::Integer) {
-        self.text(itoa::Buffer::new().format(value));
+    #[inline(always)]
+    fn signed(&mut self, name: &str, value: impl Into<i64>) {
+        let value = value.into();
+        self.text(name);
+        if value < 0 {
+            self.out.push(b'-');
+        }
+        number(self.out, value.unsigned_abs());
     }
 
-    fn padded(&mut self, value: u64, width: usize, pad: u8) {
-        let mut digits = itoa::Buffer::new();
-        let digits = digits.format(value).as_bytes();
-        let until = self.out.len() + width.saturating_sub(digits.len());
-        self.out.resize(until, pad);
-        self.out.extend_from_slice(digits);
-    }
-
-    fn blanks(&mut self, count: usize) {
-        self.out.resize(self.out.len() + count, b' ');
-    }
-
+    #[inline(always)]
     fn text(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
@@ -340,6 +368,8 @@ fn flag_letters(fields: CommonFields) -> [u8; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::SWAPPER;
+    use crate::roster::{Comm, Task};
 
     fn columns(ts: u64, task: u32) -> String {
         let header = Header {
@@ -348,14 +378,13 @@ mod tests {
             machine: String::new(),
             hz: 250,
         };
-        let mut roster = Roster::new(&header);
-        let info = TaskInfo {
+        let mut names = Names::new(4, Name::idle);
+        let bash = Task {
             pid: 6046,
             tgid: 6046,
-            comm: "bash".into(),
-            group: 0,
+            comm: Comm::new("bash"),
         };
-        roster.announce_task(0, &info);
+        names.put(0, Name::new(&bash));
         let mut out = Vec::new();
         let kind = EventKind::SchedWakeupNew {
             task: 0,
@@ -364,10 +393,11 @@ mod tests {
         };
         Line {
             out: &mut out,
-            roster: &roster,
+            roster: &Roster::new(&header),
+            names: &names,
             cpu: 1,
         }
-        .columns(&Event::new(ts, 1, task, kind));
+        .columns(&Event::new(ts, 1, task, kind), &mut Second::new(0));
         String::from_utf8(out).unwrap()
     }
 

@@ -2,15 +2,17 @@
 //!
 //! Model. Each CPU gathers encoded events; a full bundle becomes one packet.
 
+use super::name::Name;
 use super::packet::Stream;
 use super::schema::{
     cgroup_attach_task, cpu_idle, ftrace_event, ftrace_event_bundle, generic, local_timer,
     sched_migrate_task, sched_process_exec, sched_process_exit, sched_process_fork, sched_switch,
     sched_wakeup,
 };
-use super::wire::{bytes, message, signed, unsigned};
+use super::wire::{bytes, key, key_of_bytes, message, signed, unsigned};
 use crate::event::{CommonFields, Event, EventKind, LOCAL_TIMER_VECTOR};
-use crate::roster::{Group, Roster};
+use crate::names::Names;
+use crate::roster::{Group, Roster, Task};
 
 /// How many bytes of events make a bundle.
 const FULL: usize = 8 << 10;
@@ -21,6 +23,7 @@ pub(super) struct Bundles {
     stream: Stream,
     /// `[cpu]`: the CPU's number and its events, encoded as the fields of an `FtraceEventBundle`.
     fields: Vec<Vec<u8>>,
+    names: Names<Name>,
 }
 
 impl Bundles {
@@ -28,7 +31,13 @@ impl Bundles {
         Self {
             stream,
             fields: vec![Vec::new(); nr_cpus as usize],
+            names: Names::new(nr_cpus, Name::new),
         }
+    }
+
+    /// A task is announced.
+    pub(super) fn task(&mut self, id: u32, task: &Task) {
+        self.names.put(id, Name::new(task));
     }
 
     /// Adds an event to its CPU's bundle, and the bundle to `out` if it is full.
@@ -37,7 +46,11 @@ impl Bundles {
         if fields.is_empty() {
             unsigned(fields, ftrace_event_bundle::CPU, event.cpu);
         }
-        let kind = Encoder { event, roster };
+        let kind = Encoder {
+            event,
+            roster,
+            names: &self.names,
+        };
         kind.put(fields);
         if fields.len() >= FULL {
             self.stream.bundle(out, fields);
@@ -60,6 +73,7 @@ impl Bundles {
 struct Encoder<'a> {
     event: &'a Event,
     roster: &'a Roster,
+    names: &'a Names<Name>,
 }
 
 impl Encoder<'_> {
@@ -187,10 +201,12 @@ impl Encoder<'_> {
     }
 
     /// An `FtraceEvent` of that kind, whose own fields `fill` writes.
+    #[inline(always)]
     fn ftrace(&self, out: &mut Vec<u8>, kind: u32, fill: impl FnOnce(&mut Vec<u8>)) {
         message(out, ftrace_event_bundle::EVENT, |out| {
             unsigned(out, ftrace_event::TIMESTAMP, self.event.ts);
-            unsigned(out, ftrace_event::PID, self.roster.pid(self.event.task));
+            key(out, ftrace_event::PID);
+            self.names.get(self.event.task, self.event.cpu).pid.put(out);
             unsigned(
                 out,
                 ftrace_event::COMMON_FLAGS,
@@ -208,13 +224,17 @@ impl Encoder<'_> {
         });
     }
 
+    #[inline(always)]
     fn task(&self, out: &mut Vec<u8>, task: u32, comm: u32, pid: u32) {
-        let task = self.roster.task(task, self.event.cpu);
-        bytes(out, comm, task.comm.as_bytes());
-        unsigned(out, pid, task.pid);
+        let name = self.names.get(task, self.event.cpu);
+        key_of_bytes(out, comm);
+        name.comm.put(out);
+        key(out, pid);
+        name.pid.put(out);
     }
 
     /// An event that tells a task, which may be the idle task of some CPU, and one number.
+    #[inline(always)]
     fn generic(
         &self,
         out: &mut Vec<u8>,
@@ -222,17 +242,10 @@ impl Encoder<'_> {
         (task, cpu): (u32, u32),
         (number, value): (&[u8], u64),
     ) {
-        let task = self.roster.task(task, cpu);
+        let task = self.names.get(task, cpu);
         self.ftrace(out, ftrace_event::GENERIC, |out| {
             bytes(out, generic::EVENT_NAME, name);
-            message(out, generic::FIELD, |out| {
-                bytes(out, generic::FIELD_NAME, b"comm");
-                bytes(out, generic::FIELD_STR_VALUE, task.comm.as_bytes());
-            });
-            message(out, generic::FIELD, |out| {
-                bytes(out, generic::FIELD_NAME, b"pid");
-                signed(out, generic::FIELD_INT_VALUE, task.pid);
-            });
+            task.generic.put(out);
             message(out, generic::FIELD, |out| {
                 bytes(out, generic::FIELD_NAME, number);
                 unsigned(out, generic::FIELD_UINT_VALUE, value);

@@ -24,6 +24,7 @@
 //!              `local_timer_exit`, so each entry is followed by an exit at the same time.
 
 mod bundle;
+mod name;
 mod packet;
 mod schema;
 mod shared_file;

@@ -15,40 +15,77 @@ const VARINT: u32 = 0;
 const LEN: u32 = 2;
 
 /// Writes a number: 7 bits to a byte, low ones first, the high bit set in all but the last byte.
-pub(super) fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
+#[inline(always)]
+pub(super) fn varint(out: &mut Vec<u8>, value: u64) {
+    if value < 0x80 {
+        out.push(value as u8);
+    } else {
+        long_varint(out, value);
     }
-    out.push(value as u8);
+}
+
+fn long_varint(out: &mut Vec<u8>, mut value: u64) {
+    let mut bytes = [0; 10];
+    let mut last = 0;
+    while value >= 0x80 {
+        bytes[last] = value as u8 | 0x80;
+        value >>= 7;
+        last += 1;
+    }
+    bytes[last] = value as u8;
+    let end = out.len() + last + 1;
+    out.extend_from_slice(&bytes);
+    out.truncate(end);
+}
+
+/// Writes the key of a field that is a varint.
+#[inline(always)]
+pub(super) fn key(out: &mut Vec<u8>, field: u32) {
+    varint(out, u64::from(field << 3 | VARINT));
+}
+
+/// Writes the key of a field that is bytes.
+#[inline(always)]
+pub(super) fn key_of_bytes(out: &mut Vec<u8>, field: u32) {
+    varint(out, u64::from(field << 3 | LEN));
 }
 
 /// Writes a field of any unsigned type.
+#[inline(always)]
 pub(super) fn unsigned(out: &mut Vec<u8>, field: u32, value: impl Into<u64>) {
-    varint(out, u64::from(field << 3 | VARINT));
-    varint(out, value.into());
+    let value = value.into();
+    if field < 16 && value < 0x80 {
+        out.extend_from_slice(&[(field << 3 | VARINT) as u8, value as u8]);
+        return;
+    }
+    key(out, field);
+    varint(out, value);
 }
 
 /// Writes a field of type `int32` or `int64`, both of which code a negative number in 64 bits.
+#[inline(always)]
 pub(super) fn signed(out: &mut Vec<u8>, field: u32, value: impl Into<i64>) {
     unsigned(out, field, value.into().cast_unsigned());
 }
 
 /// Writes a field of type `string` or `bytes`.
+#[inline(always)]
 pub(super) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     header(out, field, value.len());
     out.extend_from_slice(value);
 }
 
 /// Writes the key and the length of a field whose bytes the caller appends.
+#[inline(always)]
 pub(super) fn header(out: &mut Vec<u8>, field: u32, len: usize) {
-    varint(out, u64::from(field << 3 | LEN));
+    key_of_bytes(out, field);
     varint(out, len as u64);
 }
 
 /// Writes a field that is a message, which `fill` writes.
+#[inline(always)]
 pub(super) fn message(out: &mut Vec<u8>, field: u32, fill: impl FnOnce(&mut Vec<u8>)) {
-    varint(out, u64::from(field << 3 | LEN));
+    key_of_bytes(out, field);
     let start = out.len() + 2;
     out.extend_from_slice(&[0; 2]);
     fill(out);
@@ -57,8 +94,7 @@ pub(super) fn message(out: &mut Vec<u8>, field: u32, fill: impl FnOnce(&mut Vec<
         len < 1 << 14,
         "field {field} holds a message of {len} bytes"
     );
-    out[start - 2] = len as u8 | 0x80;
-    out[start - 1] = (len >> 7) as u8;
+    out[start - 2..start].copy_from_slice(&[len as u8 | 0x80, (len >> 7) as u8]);
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ impl Writer {
 impl TraceSink for Writer {
     fn task(&mut self, id: u32, info: &TaskInfo) -> io::Result<()> {
         let task = self.roster.announce_task(id, info);
+        self.bundles.task(id, &task);
         let group_path = &self.roster.group(info.group).path;
         let (stream, now) = (self.stream, self.now);
         self.out

@@ -56,8 +56,7 @@ pub(super) fn encode(
 fn saved_cmdlines(comms: &BTreeMap<u32, Comm>) -> Vec<u8> {
     let mut lines = Vec::new();
     for (pid, comm) in comms {
-        lines.extend_from_slice(itoa::Buffer::new().format(*pid).as_bytes());
-        lines.push(b' ');
+        lines.extend_from_slice(format!("{pid} ").as_bytes());
         lines.extend_from_slice(comm.as_bytes());
         lines.push(b'\n');
     }
