@@ -134,10 +134,11 @@ pub(crate) struct RunArgs {
     /// Names are those of the kernel's debugfs and sysctl files; 'fairwind kernel K' lists them. Times
     /// may have a suffix (ns, us, ms, s). Values are used as given, not scaled by the number of CPUs.
     /// base_slice_ns@2=1ms sets a tunable for one level of the group tree (0: the root's queue).
-    /// Beside these: hz (ticks a second, 24 to 1200), preempt (none, voluntary, full, or lazy on 6.18) and uclamp (0
-    /// or 1: honour util_min and util_max), which a kernel's configuration decides; bw_interleave
-    /// (aligned, tenth, random, even, gap) and bw_period_jitter_pct: when periods of cpu.max begin;
-    /// sis_cache_hot_pct: how many idle CPUs SIS_CACHE passes over.
+    /// Beside these: hz (ticks a second, 24 to 1200), nohz (0 or 1: idle CPUs stop their tick), irq_time
+    /// (0 or 1: time in interrupts is no task's), preempt (none, voluntary, full, or lazy on 6.18) and
+    /// uclamp (0 or 1: honour util_min and util_max), which a kernel's configuration decides;
+    /// bw_interleave (aligned, tenth, random, even, gap) and bw_period_jitter_pct: when periods of
+    /// cpu.max begin; sis_cache_hot_pct: how many idle CPUs SIS_CACHE passes over.
     #[arg(short, long = "set", value_name = "TUNABLE=V", help_heading = "System")]
     pub(crate) settings: Vec<String>,
 

@@ -119,6 +119,7 @@ impl Costs {
                 base_khz: 1_000_000,
                 turbo: Vec::new(),
                 invariance_cores: 0,
+                kernel_khz: 0,
             },
             power: Power::default(),
             sources: BTreeMap::new(),

@@ -20,6 +20,15 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A setting that there is not, or not on this machine.
+    Setting {
+        /// The machine.
+        machine: String,
+        /// What was asked for.
+        setting: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// The file or the system could not be read.
     Read {
         /// The path.
@@ -54,6 +63,11 @@ impl fmt::Display for Error {
                 "machine '{spec}': {what}; write SOCKETSxCORESxTHREADS (2x4x2), \
                  SOCKETSxLLCSxCORESxTHREADS (2x8x8x2) or SOCKETSxNODESxLLCSxCORESxTHREADS"
             ),
+            Error::Setting {
+                machine,
+                setting,
+                what,
+            } => write!(f, "machine '{machine}', {setting}: {what}"),
             Error::Read { path, reason } => write!(f, "{path}: {reason}"),
             Error::Content {
                 file,

@@ -19,6 +19,8 @@ pub struct IdleState {
     pub target_residency_ns: u64,
     /// What a core draws in it, when all its threads are at least this deep.
     pub power_mw: u64,
+    /// A CPU in it polls or watches a line (`MWAIT`): a write to that line wakes it, without an interrupt.
+    pub polling: bool,
 }
 
 /// The idle states of a core, shallow to deep.
@@ -43,6 +45,7 @@ impl IdleStates {
             exit_latency_ns: 0,
             target_residency_ns: 0,
             power_mw: 0,
+            polling: true,
         };
         IdleStates { states: vec![poll] }
     }
@@ -80,6 +83,7 @@ mod tests {
             exit_latency_ns: exit_us * 1000,
             target_residency_ns: residency_us * 1000,
             power_mw: 0,
+            polling: false,
         }
     }
 

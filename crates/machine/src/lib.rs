@@ -25,6 +25,7 @@ mod machine;
 mod places;
 mod power;
 mod preset;
+mod settings;
 mod shorthand;
 mod summary;
 mod sysfs;

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::idle::{IdleState, IdleStates};
 use crate::machine::Machine;
 use crate::places::{self, FoundCpu, FoundDistances};
-use crate::{hwloc, lscpu, preset, shorthand, sysfs, toml_file};
+use crate::{hwloc, lscpu, preset, settings, shorthand, sysfs, toml_file};
 
 /// What a reader of a foreign format found; sizes of 0 and empty lists mean unknown.
 #[derive(Default)]
@@ -36,26 +36,16 @@ const DEFAULT_COSTS: &str = "generic";
 impl Machine {
     /// Loads a machine: the name of a preset, a shorthand (`2x4x2`; `2x8x8x2` with LLCs; see the
     /// crate's documents), the path of a TOML machine file, of hwloc XML, of `lscpu -J` output or
-    /// of a copy of sysfs, or `host`. `WHAT@PRESET` takes the costs of a preset.
+    /// of a copy of sysfs, or `host`. `WHAT@PRESET` takes the costs of a preset. Settings may follow:
+    /// `,no_turbo`, `,disable=STATE` (an idle state).
     ///
     /// # Errors
     /// When nothing of that name exists, or its content is wrong.
     pub fn load(spec: &str) -> Result<Machine, Error> {
-        match spec.rsplit_once('@') {
-            Some((what, name)) if preset::exists(name) => {
-                let costs_of = preset::load(name)?;
-                let mut loaded = load_with(what, &costs_of)?;
-                if loaded.own_costs {
-                    loaded.machine.costs = costs_of.costs;
-                }
-                loaded
-                    .machine
-                    .notes
-                    .push(format!("costs of the preset {name}"));
-                Ok(loaded.machine)
-            }
-            _ => load_with(spec, &preset::load(DEFAULT_COSTS)?).map(|loaded| loaded.machine),
-        }
+        let (spec, settings) = settings::split(spec);
+        let mut machine = load_as_is(spec)?;
+        settings::apply(&mut machine, &settings)?;
+        Ok(machine)
     }
 
     /// Loads a machine from the text of a description; `file` names it in errors.
@@ -64,6 +54,25 @@ impl Machine {
     /// When the content is wrong.
     pub fn from_text(file: &str, text: &str) -> Result<Machine, Error> {
         read_text(file, text, &preset::load(DEFAULT_COSTS)?).map(|loaded| loaded.machine)
+    }
+}
+
+/// Loads a machine without settings.
+fn load_as_is(spec: &str) -> Result<Machine, Error> {
+    match spec.rsplit_once('@') {
+        Some((what, name)) if preset::exists(name) => {
+            let costs_of = preset::load(name)?;
+            let mut loaded = load_with(what, &costs_of)?;
+            if loaded.own_costs {
+                loaded.machine.costs = costs_of.costs;
+            }
+            loaded
+                .machine
+                .notes
+                .push(format!("costs of the preset {name}"));
+            Ok(loaded.machine)
+        }
+        _ => load_with(spec, &preset::load(DEFAULT_COSTS)?).map(|loaded| loaded.machine),
     }
 }
 
@@ -108,6 +117,15 @@ fn load_with(spec: &str, costs_of: &Machine) -> Result<Loaded, Error> {
         return Ok(foreign(assemble(&stem(spec), sysfs::read(path)?, costs_of)));
     }
     if !path.exists() {
+        if let Some((machine, setting)) = spec.split_once(',')
+            && (preset::exists(machine) || shorthand::parse(machine).is_some())
+        {
+            return Err(Error::Setting {
+                machine: machine.to_string(),
+                setting: setting.to_string(),
+                what: "no such setting; expected no_turbo or disable=STATE".to_string(),
+            });
+        }
         return Err(Error::Unknown {
             spec: spec.to_string(),
             presets: preset::names(),

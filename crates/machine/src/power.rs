@@ -19,6 +19,8 @@ pub struct Frequency {
     pub turbo: Vec<(u32, u64)>,
     /// Utilisation counts in full at the turbo of so many active cores (`arch_turbo_freq_ratio`); 0: at any frequency.
     pub invariance_cores: u32,
+    /// At which the kernel's times were measured; 0: they hold at any.
+    pub kernel_khz: u64,
 }
 
 impl Frequency {
@@ -46,6 +48,14 @@ impl Frequency {
             .saturating_mul(1024)
             .checked_div(self.base_khz)
             .unwrap_or(1024)
+    }
+
+    /// Speed of the kernel's work with `active_cores` active, relative to what was measured (1024).
+    pub fn kernel_speed_per_1024(&self, active_cores: u32) -> u64 {
+        (self.khz(active_cores).saturating_mul(1024))
+            .checked_div(self.kernel_khz)
+            .unwrap_or(1024)
+            .max(1)
     }
 
     /// What running time counts for in utilisation with `active_cores` active (`arch_scale_freq_capacity`), of 1024:
@@ -110,6 +120,7 @@ mod tests {
             base_khz: 2000,
             turbo: vec![(2, 3000), (4, 2500)],
             invariance_cores: 0,
+            kernel_khz: 0,
         };
         assert_eq!(frequency.khz(0), 3000);
         assert_eq!(frequency.khz(2), 3000);
@@ -121,6 +132,7 @@ mod tests {
             base_khz: 2000,
             turbo: vec![],
             invariance_cores: 0,
+            kernel_khz: 0,
         };
         assert_eq!(
             (plain.khz(1), plain.max_khz(), plain.speed_per_1024(7)),
@@ -135,6 +147,7 @@ mod tests {
                 base_khz: 2000,
                 turbo: vec![(2, 3000), (4, 2500), (8, 2400)],
                 invariance_cores,
+                kernel_khz: 0,
             };
             [1, 2, 4, 8].map(|active| frequency.scale_per_1024(active))
         };

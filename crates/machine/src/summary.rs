@@ -140,7 +140,11 @@ impl Rows<'_> {
             .idle
             .states()
             .iter()
-            .map(|s| format!("{} {}/{}", s.name, s.exit_latency_ns, s.target_residency_ns))
+            .map(|s| {
+                let polling = if s.polling { " polling" } else { "" };
+                let times = format!("{}/{}", s.exit_latency_ns, s.target_residency_ns);
+                format!("{} {times}{polling}", s.name)
+            })
             .collect();
         self.push("idle.states", states.join(", "), "ns exit/residency");
         let powers: Vec<String> = costs
@@ -163,6 +167,9 @@ impl Rows<'_> {
         if costs.frequency.invariance_cores > 0 {
             let cores = costs.frequency.invariance_cores;
             self.push("frequency.invariance_cores", cores, "cores");
+        }
+        if costs.frequency.kernel_khz > 0 {
+            self.push("frequency.kernel_khz", costs.frequency.kernel_khz, "kHz");
         }
         self.push("power.package_idle_mw", costs.power.package_idle_mw, "mW");
         self.push("power.uncore_mw", costs.power.uncore_mw, "mW");

@@ -165,6 +165,7 @@ fn idle_states(dir: &Path) -> Vec<IdleState> {
     (0..)
         .map_while(|idx| {
             let dir = dir.join(format!("state{idx}"));
+            let desc = fs::read_to_string(dir.join("desc")).unwrap_or_default();
             let micros = |name| number(&dir.join(name)).map(|us| u64::from(us) * 1000);
             Some(IdleState {
                 name: fs::read_to_string(dir.join("name"))
@@ -174,6 +175,7 @@ fn idle_states(dir: &Path) -> Vec<IdleState> {
                 exit_latency_ns: micros("latency")?,
                 target_residency_ns: micros("residency")?,
                 power_mw: 0,
+                polling: idx == 0 || desc.contains("MWAIT"),
             })
         })
         .collect()

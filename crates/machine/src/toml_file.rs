@@ -175,7 +175,9 @@ impl Reader<'_> {
         self.source("idle.states", &idle.source);
         self.source("idle.power_mw", &idle.power_source);
         let at = idle.states.span().start;
-        let states = idle.states.into_inner().into_iter().map(|state| IdleState {
+        let states = idle.states.into_inner().into_iter().enumerate();
+        let states = states.map(|(idx, state)| IdleState {
+            polling: idx == 0 || state.mwait,
             name: state.name,
             exit_latency_ns: state.exit_latency_ns,
             target_residency_ns: state.target_residency_ns,
@@ -232,7 +234,11 @@ impl Reader<'_> {
         if base_khz == 0 {
             return Err(self.wrong(0, "frequency.base_khz is 0".to_string(), ""));
         }
+        let kernel_khz = frequency
+            .kernel_khz
+            .map(|khz| self.fact("frequency.kernel_khz", khz));
         Ok(Frequency {
+            kernel_khz: kernel_khz.unwrap_or(0),
             base_khz,
             turbo,
             invariance_cores,

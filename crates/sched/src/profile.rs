@@ -165,6 +165,8 @@ pub struct KernelProfile {
     pub hz: u32,
     /// Idle CPUs stop their tick (CONFIG_NO_HZ_IDLE, nohz=).
     pub nohz: bool,
+    /// Time in interrupts is no task's (CONFIG_IRQ_TIME_ACCOUNTING; Debian leaves it out).
+    pub irq_time: bool,
     /// When the kernel itself can be preempted.
     pub preempt: Preempt,
     /// Utilisation clamps honoured (CONFIG_UCLAMP_TASK; Debian leaves it out).
@@ -197,6 +199,7 @@ impl KernelProfile {
             levels: Vec::new(),
             hz: 250,
             nohz: true,
+            irq_time: false,
             preempt: Preempt::Voluntary,
             uclamp: false,
             bw_interleave: match release {

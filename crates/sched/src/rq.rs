@@ -77,6 +77,8 @@ pub struct Rq {
     pub clock_skip_active: bool,
     /// Interrupt or steal time not yet taken off `clock_task`.
     pub nontask_time: Nanos,
+    /// Time in interrupts that the clock of the tasks has not passed over yet.
+    pub irq_time: Nanos,
     /// The root group's fair queue.
     pub cfs: CfsRqId,
     /// The RT queue.

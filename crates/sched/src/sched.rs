@@ -203,6 +203,7 @@ impl Sched {
                 clock_skip_requested: false,
                 clock_skip_active: false,
                 nontask_time: 0,
+                irq_time: 0,
                 cfs: CfsRqId(cpu.0),
                 rt: RtRq::default(),
                 curr: TaskId(cpu.0),
@@ -379,9 +380,16 @@ impl Sched {
         }
         rq.clock = now;
         let mut nontask = 0;
-        if rq.nontask_time != 0 {
-            nontask = core::mem::take(&mut rq.nontask_time).min(delta as u64);
+        if rq.irq_time != 0 {
+            // What does not fit is passed over next time; of stolen time it is forgotten.
+            nontask = rq.irq_time.min(delta as u64);
+            rq.irq_time -= nontask;
             delta -= nontask as i64;
+        }
+        if rq.nontask_time != 0 {
+            let stolen = core::mem::take(&mut rq.nontask_time).min(delta as u64);
+            nontask += stolen;
+            delta -= stolen as i64;
         }
         rq.clock_task += delta as u64;
         if nontask != 0 && self.profile.features.has(Feature::NONTASK_CAPACITY) {
@@ -392,6 +400,14 @@ impl Sched {
         } else {
             let scaled = ((delta as u64).wrapping_mul(rq.cpu_capacity_orig)) >> 10;
             rq.clock_pelt += scaled.wrapping_mul(rq.freq_capacity) >> 10;
+        }
+    }
+
+    /// The CPU spends so long in an interrupt, or in a softirq, from now on.
+    #[inline]
+    pub fn account_irq_time(&mut self, cpu: CpuId, time: Nanos) {
+        if self.profile.irq_time {
+            self.rqs[cpu].irq_time += time;
         }
     }
 

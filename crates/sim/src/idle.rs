@@ -33,9 +33,10 @@ impl Simulation {
         let state = idle.idle_state_for(predicted);
         c.idle_state = state;
         let latency = idle.states()[state].exit_latency_ns;
+        let polling = idle.states()[state].polling;
         self.core_changed(cpu, false);
         let rq = &mut self.sched.rqs[cpu];
-        rq.polling = state == 0;
+        rq.polling = polling;
         rq.idle_exit_latency = Some(latency);
         self.sched.nohz_run_idle_balance(cpu);
         self.stop_tick(cpu, predicted);
@@ -114,7 +115,7 @@ impl Simulation {
 mod tests {
     use crate::monitor::testbed::with_costs;
     use crate::simulation::Simulation;
-    use fairwind_machine::Costs;
+    use fairwind_machine::{Costs, IdleState, IdleStates};
     use fairwind_sched::{CpuId, Release};
 
     /// After 5 us of switching a task runs for 10 us and sleeps for `sleep_us`; to leave its CPU takes 2 us.
@@ -163,6 +164,29 @@ mod tests {
             assert_eq!(simulation.totals.switches, 1);
             // It runs on without a switch: the next time it gets there at 29 us.
             assert!(!idles_at(&mut simulation, 28_999));
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_watches_a_line_is_woken_without_an_interrupt() {
+        for (polling, ipis) in [(false, 4), (true, 0)] {
+            let state = |name: &str, polling| IdleState {
+                name: name.to_string(),
+                exit_latency_ns: 1_000,
+                target_residency_ns: 0,
+                power_mw: 0,
+                polling,
+            };
+            let mut costs = Costs::none();
+            costs.idle = IdleStates::new(vec![state("POLL", true), state("C1", polling)]).unwrap();
+            let json = r#"{ "tasks": {
+                "waker": { "loop": 3, "cpus": [0], "sleep": 100, "resume": "wakee" },
+                "wakee": { "loop": -1, "cpus": [1], "suspend": "wakee", "run": 10 } } }"#;
+            let mut simulation = with_costs(costs, Release::V6_12, "1x2x1", json, 0);
+            simulation.run_until(1_000_000);
+            let wakeups = simulation.tasks[simulation.task_ids[1].idx()].wakeups;
+            // The first interrupt is for its start.
+            assert_eq!((wakeups, simulation.totals.ipis), (3, ipis));
         }
     }
 }

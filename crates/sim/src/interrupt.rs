@@ -11,7 +11,13 @@ impl Simulation {
     pub(crate) fn enter_irq(&mut self, cpu: CpuId, cost: u64) {
         self.trace_context(cpu, Context::HardIrq);
         self.charge(cpu);
-        self.cpus[cpu.idx()].debt += cost;
+        self.irq_work(cpu, cost);
+    }
+
+    /// The CPU has work to do in an interrupt or a softirq, which counts as such from its beginning.
+    fn irq_work(&mut self, cpu: CpuId, work: u64) {
+        self.cpus[cpu.idx()].debt += work;
+        self.sched.account_irq_time(cpu, self.kernel_ns(cpu, work));
     }
 
     /// The host's timer interrupts a vCPU in guest mode.
@@ -26,7 +32,7 @@ impl Simulation {
             self.trace_context(cpu, Context::SoftIrq);
             let spent = self.sched.balance_time_spent();
             self.sched.sched_balance_softirq(cpu, self.now);
-            self.cpus[cpu.idx()].debt += self.sched.balance_time_spent() - spent;
+            self.irq_work(cpu, self.sched.balance_time_spent() - spent);
             self.carry_out_effects(cpu);
         }
         self.trace_context(cpu, Context::Task);
@@ -80,7 +86,7 @@ impl Simulation {
         let polls = self.cpus[to.idx()].idle_since.is_some() && self.sched.rqs[to].polling;
         self.cpus[to.idx()].ipi_polled = polls;
         if polls {
-            let delay = self.machine.costs.search_ns.get(distance);
+            let delay = self.machine.costs.search_ns.get(distance) + self.exit_latency(to);
             self.queue.set(ipi_slot(to), sent + delay);
             return;
         }
@@ -142,12 +148,14 @@ impl Simulation {
 
     /// The interrupt that `cpu` handles wakes a task, and pays for the search and the queueing.
     pub(crate) fn wake(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
-        let scanned = self.sched.search.scanned;
+        let (slept_on, scanned) = (self.sched.tasks[task].cpu, self.sched.search.scanned);
         self.sched.try_to_wake_up(cpu, task, self.now, wake_flags);
         let scanned = self.sched.search.scanned - scanned;
         let target = self.sched.tasks[task].cpu;
         let queueing = self.queueing_ns(cpu, task, target);
-        self.cpus[cpu.idx()].debt += queueing + scanned * self.machine.costs.search_ns.llc;
+        let lines =
+            self.detach_ns(cpu, slept_on, target) + scanned * self.machine.costs.search_ns.llc;
+        self.irq_work(cpu, queueing + self.stall_work(cpu, lines));
     }
 
     pub(crate) fn period_timer(&mut self, group: GroupId, generation: u32) {
@@ -188,5 +196,27 @@ impl Simulation {
         self.enter_irq(cpu, self.machine.costs.kernel.interrupt_ns);
         self.sched.rt_timer(cpu, self.now);
         self.leave_irq(cpu);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::monitor::testbed::with_costs;
+    use fairwind_machine::Costs;
+    use fairwind_sched::{CpuId, Release};
+
+    #[test]
+    fn time_in_interrupts_is_a_tasks_or_no_tasks() {
+        for (irq_time, of_no_task) in [(false, 0), (true, 11_000_000)] {
+            let mut costs = Costs::none();
+            costs.kernel.tick_ns = 1_000_000;
+            let json = r#"{ "tasks": { "hog": { "loop": -1, "run": 1000 } } }"#;
+            let mut simulation = with_costs(costs, Release::V6_12, "1x1x1", json, 0);
+            simulation.sched.profile.irq_time = irq_time;
+            // Eleven ticks of a millisecond.
+            simulation.run_until(44_000_000);
+            let rq = &simulation.sched.rqs[CpuId(0)];
+            assert_eq!(rq.clock - rq.clock_task, of_no_task);
+        }
     }
 }

@@ -27,7 +27,7 @@ pub struct BuildSetting {
 }
 
 /// Every such setting.
-pub const BUILD_SETTINGS: [BuildSetting; 7] = [
+pub const BUILD_SETTINGS: [BuildSetting; 8] = [
     BuildSetting {
         name: "hz",
         default: |profile| profile.hz.to_string(),
@@ -39,6 +39,12 @@ pub const BUILD_SETTINGS: [BuildSetting; 7] = [
         default: |profile| u32::from(profile.nohz).to_string(),
         values: "0, 1",
         help: "idle CPUs stop their tick (nohz=)",
+    },
+    BuildSetting {
+        name: "irq_time",
+        default: |profile| u32::from(profile.irq_time).to_string(),
+        values: "0, 1",
+        help: "time in interrupts is no task's (CONFIG_IRQ_TIME_ACCOUNTING)",
     },
     BuildSetting {
         name: "preempt",
@@ -215,17 +221,17 @@ impl Choice {
                     _ => return Err(wrong("none, voluntary or full; on 6.18 also lazy")),
                 }
             }
-            "nohz" | "uclamp" => {
+            "nohz" | "irq_time" | "uclamp" => {
                 let on = match value {
                     "0" => false,
                     "1" => true,
                     _ => return Err(wrong("0 or 1")),
                 };
-                if name == "nohz" {
-                    profile.nohz = on;
-                } else {
-                    profile.uclamp = on;
-                }
+                *match name {
+                    "nohz" => &mut profile.nohz,
+                    "irq_time" => &mut profile.irq_time,
+                    _ => &mut profile.uclamp,
+                } = on;
             }
             "bw_interleave" => {
                 profile.bw_interleave = BwInterleave::parse(value)

@@ -37,6 +37,11 @@ impl Simulation {
                 let ns = self.call_ns(cpu, call, bytes, stream);
                 self.tasks[curr.idx()].call_left = ns;
             }
+            Step::Fetch {
+                call,
+                bytes,
+                stream,
+            } => self.tasks[curr.idx()].call_left = self.fetch_ns(cpu, call, bytes, stream),
             Step::Wait => self.go_to_sleep(cpu, TaskState::Interruptible),
             Step::Exec => {
                 self.sched.sched_exec(cpu, self.now);

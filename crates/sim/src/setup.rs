@@ -171,6 +171,10 @@ impl Simulation {
         let frequency_speeds = (0..=nr_cores as u32)
             .map(|active| machine.costs.frequency.speed_per_1024(active))
             .collect();
+        let kernel_speeds: Vec<u64> = (0..=nr_cores as u32)
+            .map(|active| machine.costs.frequency.kernel_speed_per_1024(active))
+            .collect();
+        let kernel_at_reference = !smt_slows && kernel_speeds.iter().all(|&speed| speed == 1024);
         let frequency_scales = (0..=nr_cores as u32)
             .map(|active| machine.costs.frequency.scale_per_1024(active))
             .collect();
@@ -191,6 +195,8 @@ impl Simulation {
             core_cpus,
             smt_slows,
             frequency_speeds,
+            kernel_speeds,
+            kernel_at_reference,
             frequency_scales,
             kernel_preemptible,
             locks: Locks::new(nr_cpus),
@@ -223,9 +229,10 @@ impl Simulation {
             debug_assert_eq!(task.idx(), simulation.tasks.len());
             simulation.tasks.push(TaskRun::new(u32::MAX));
         }
+        let deepest_polls = simulation.machine.costs.idle.states()[nr_idle_states - 1].polling;
         for cpu in simulation.sched.rqs.ids() {
             simulation.cpus[cpu.idx()].idle_since = Some(0);
-            simulation.sched.rqs[cpu].polling = simulation.machine.costs.idle.states().len() == 1;
+            simulation.sched.rqs[cpu].polling = deepest_polls;
             simulation.cpus[cpu.idx()].idle_state = nr_idle_states - 1;
             simulation.sched.nohz_balance_enter_idle(cpu);
         }

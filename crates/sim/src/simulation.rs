@@ -73,6 +73,10 @@ pub struct Simulation {
     pub(crate) smt_slows: bool,
     /// Speed at the clock frequency of a package with so many busy cores, in 1/1024.
     pub(crate) frequency_speeds: Vec<u64>,
+    /// That of the kernel's work.
+    pub(crate) kernel_speeds: Vec<u64>,
+    /// Are they all 1024, with one busy thread and with several?
+    pub(crate) kernel_at_reference: bool,
     /// What running time counts for in utilisation then, of 1024.
     pub(crate) frequency_scales: Vec<u64>,
     pub(crate) kernel_preemptible: bool,

@@ -1,7 +1,8 @@
 //! How fast a CPU executes.
 //!
 //! Model. A program's work goes at the CPU's size, its core's clock, and its share of the core. Kernel work was measured in
-//!        time on a core of its own, so that it goes at the share of the core alone.
+//!        time on a core of its own: it goes at the share of the core, and, where the machine says at which clock that was, at
+//!        the core's clock. What a CPU waits for other caches takes its time at any speed.
 //! Deviations. At a tick the kernel takes the mean frequency since the last tick, here it is that of the moment.
 
 use crate::cpu::Segment;
@@ -41,14 +42,14 @@ impl Simulation {
         if let Some(platform) = &self.platform {
             return platform.cpus[cpu.idx()].speed;
         }
-        let kernel = self.kernel_speed(cpu);
         let place = &self.machine.topology.cpus[cpu.idx()];
-        let active = self.package_busy[place.package as usize].max(1);
-        let user = (u64::from(place.capacity) * kernel) >> 10;
-        let user = (user * self.frequency_speeds[active as usize]) >> 10;
+        let active = self.package_busy[place.package as usize].max(1) as usize;
+        let share = self.core_share(place.core);
+        let user = (u64::from(place.capacity) * share) >> 10;
+        let user = (user * self.frequency_speeds[active]) >> 10;
         Speed {
             user: user.max(1),
-            kernel,
+            kernel: self.kernel_speed(cpu),
         }
     }
 
@@ -58,10 +59,20 @@ impl Simulation {
         if let Some(platform) = &self.platform {
             return platform.cpus[cpu.idx()].speed.kernel;
         }
-        if !self.smt_slows {
+        if self.kernel_at_reference {
             return Speed::REFERENCE.kernel;
         }
-        let core = self.machine.topology.cpus[cpu.idx()].core;
+        let place = &self.machine.topology.cpus[cpu.idx()];
+        let active = self.package_busy[place.package as usize].max(1) as usize;
+        ((self.core_share(place.core) * self.kernel_speeds[active]) >> 10).max(1)
+    }
+
+    /// What a thread of a core gets done beside the core's others that are busy, of 1024.
+    #[inline]
+    fn core_share(&self, core: u32) -> u64 {
+        if !self.smt_slows {
+            return 1024;
+        }
         let busy = self.core_busy[core as usize].max(1);
         u64::from(self.machine.costs.smt_speed_per_1024(busy as usize)).max(1)
     }
@@ -76,6 +87,13 @@ impl Simulation {
     #[inline]
     pub(crate) fn kernel_ns(&self, cpu: CpuId, work: Nanos) -> Nanos {
         length_at(work, self.kernel_speed(cpu))
+    }
+
+    /// Kernel work that the CPU would do, at its present speed, while it waits for other caches: a wait takes no longer
+    /// beside a busy sibling.
+    #[inline]
+    pub(crate) fn stall_work(&self, cpu: CpuId, stall: Nanos) -> Nanos {
+        (stall * self.kernel_speed(cpu)) >> 10
     }
 
     /// A CPU became busy or idle: its core's other threads run at another speed from now on.
@@ -142,6 +160,8 @@ mod tests {
             );
             let simulation = with_costs(costs, Release::V6_12, "1x1x2", &json, 20_000_000);
             assert_eq!(simulation.kernel_ns(CpuId(0), 100), ns, "{hogs}");
+            let stall = simulation.stall_work(CpuId(0), 100);
+            assert_eq!(simulation.kernel_ns(CpuId(0), stall), 100, "{hogs}");
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct TaskRun {
     pub(crate) spin_ns: Nanos,
     /// It has set its state and is on its way to `schedule`, where it will sleep unless it is woken first.
     pub(crate) goes_to_sleep: bool,
+    /// What its last call wakes is woken in a softirq.
+    pub(crate) in_softirq: bool,
     /// Kernel time of a system call that it is about to make.
     pub(crate) call_left: Nanos,
     /// Kernel time still to spend; not preemptible unless the kernel is.
@@ -84,6 +86,7 @@ impl TaskRun {
             spun_ns: 0,
             spin_ns: 0,
             goes_to_sleep: false,
+            in_softirq: false,
             call_left: 0,
             activity: Activity::Work,
             kernel_left: 0,

@@ -167,6 +167,8 @@ pub(super) struct State {
     pub(super) exit_latency_ns: u64,
     pub(super) target_residency_ns: u64,
     pub(super) power_mw: u64,
+    #[serde(default)]
+    pub(super) mwait: bool,
 }
 
 /// `[[cores, kHz], …]`
@@ -178,6 +180,7 @@ pub(super) struct Frequency {
     pub(super) base_khz: Fact<u64>,
     pub(super) turbo: Option<Fact<Spanned<Turbo>>>,
     pub(super) invariance_cores: Option<Fact<Spanned<u32>>>,
+    pub(super) kernel_khz: Option<Fact<u64>>,
 }
 
 #[derive(Deserialize)]

@@ -95,14 +95,15 @@ fn machine(name: &str, topology: GuestTopology, host: &Machine) -> Machine {
         exit_latency_ns: 0,
         target_residency_ns: 0,
         power_mw: 0,
+        polling: false,
     };
     let mut costs = host.costs.clone();
-    // The kernel counts state 0 as polling, which a guest does not do.
     costs.idle = IdleStates::new(vec![state("POLL"), state("HLT")]).expect("in order");
     costs.smt_speed_per_1024 = Vec::new();
     costs.frequency = Frequency {
         turbo: Vec::new(),
         invariance_cores: 0,
+        kernel_khz: 0,
         ..costs.frequency
     };
     costs.power = Power::default();

@@ -46,6 +46,16 @@ pub enum Step {
         /// On which stream.
         stream: Option<u32>,
     },
+    /// There is something to read now, in a call that found nothing: it fetches that, wherever it was written. Then it steps
+    /// again.
+    Fetch {
+        /// Which call.
+        call: Call,
+        /// How many bytes are read.
+        bytes: u32,
+        /// Of which stream.
+        stream: u32,
+    },
     /// It sleeps within the call until an [`Effect::WakeFromCall`].
     Wait,
     /// It calls exec(): the kernel may choose another CPU for it. Then it steps again.

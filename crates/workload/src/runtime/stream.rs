@@ -23,6 +23,8 @@ use unix::Unix;
 pub(crate) struct Progress {
     /// The call was made and paid for.
     pub(crate) begun: bool,
+    /// What there is to read was fetched.
+    pub(crate) fetched: bool,
     /// It waited before.
     pub(crate) waited: bool,
     /// Bytes moved by this action: by all its calls of a read, by the one of a write.
@@ -178,6 +180,16 @@ impl Stream {
         };
         self.read += u64::from(got.unwrap_or(0));
         got
+    }
+
+    /// Is there nothing to read?
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.buffer {
+            Buffer::Pipe(pipe) => pipe.is_empty(),
+            Buffer::Unix(unix) => unix.is_empty(),
+            Buffer::Tcp(tcp) => tcp.is_empty(),
+        }
     }
 
     /// Can it be read? If not, the task waits for that beside others.

@@ -1,7 +1,7 @@
 //! Reading, writing and polling streams, step by step.
 //!
 //! Model.       A call is first paid for, with all bytes it asks for, and then takes effect: it moves bytes and wakes, or
-//!              waits and tries again.
+//!              waits and tries again. A read fetches what there is to read as part of the call, or, if it waited, after that.
 
 use super::queue::Link;
 use super::stream::{Progress, Stream};
@@ -24,6 +24,7 @@ impl Task {
         if !call.begun {
             call.begun = true;
             call.stream = stream.of(self.instance);
+            call.fetched = !streams[call.stream as usize].is_empty();
             self.timed = true;
             return Some(Step::Call {
                 call: streams[call.stream as usize].read_call(),
@@ -32,6 +33,14 @@ impl Task {
             });
         }
         let stream = &mut streams[call.stream as usize];
+        if !call.fetched && !stream.is_empty() {
+            call.fetched = true;
+            return Some(Step::Fetch {
+                call: stream.read_call(),
+                bytes,
+                stream: call.stream,
+            });
+        }
         let Some(got) = stream.read(id, bytes, call, links, out) else {
             return Some(Step::Wait);
         };
@@ -103,6 +112,12 @@ impl Runtime {
     pub fn stream_bytes(&self, stream: u32) -> (u64, u64) {
         let stream = &self.streams[stream as usize];
         (stream.written, stream.read)
+    }
+
+    /// Is there nothing to read in a stream?
+    #[inline]
+    pub fn stream_is_empty(&self, stream: u32) -> bool {
+        self.streams[stream as usize].is_empty()
     }
 
     /// Memory of the socket buffers in a stream.

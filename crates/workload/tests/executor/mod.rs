@@ -104,7 +104,7 @@ impl Executor {
             match step {
                 // Steps are taken one task at a time: no spinlock is ever waited for.
                 Step::SpinLock(_) | Step::SpinUnlock(_) => continue,
-                Step::SetAttrs(_) | Step::Exec => continue,
+                Step::SetAttrs(_) | Step::Exec | Step::Fetch { .. } => continue,
                 Step::SleepUntil(until) => self.at(until.max(self.now), task, false),
                 Step::Io { ns } => self.at(self.now + ns, task, false),
                 Step::Yield => self.ready.push_back(task),
@@ -135,6 +135,8 @@ impl Executor {
             Step::Io { ns } => format!("io {}", ns / 1_000),
             Step::Call { call, bytes: 0, .. } => format!("{call:?}"),
             Step::Call { call, bytes, .. } => format!("{call:?} {bytes}"),
+            // What was written is at hand everywhere.
+            Step::Fetch { .. } => return,
             Step::Wait => "wait".to_string(),
             Step::Exec => "exec".to_string(),
             Step::Block => "block".to_string(),

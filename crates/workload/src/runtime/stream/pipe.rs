@@ -42,7 +42,7 @@ impl Pipe {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.head == self.tail
     }
 
