@@ -47,7 +47,7 @@ fidelity: ## Write the agreement table of docs/fidelity.md anew
 	WRITE_FIDELITY=1 $(CARGO) test --quiet --package fairwind-check --test fidelity_page
 
 record: ## Record the kept recordings anew in QEMU, or RECORDING=wakers-smt-6.12 alone
-	recordings/record $(addprefix recordings/,$(or $(RECORDING),$(notdir $(wildcard recordings/*-6.*))))
+	recordings/record $(addprefix recordings/,$(or $(RECORDING),$(notdir $(patsubst %/trace.txt.xz,%,$(wildcard recordings/*/trace.txt.xz)))))
 
 peers: all ## Measure beside SimSo, SimPy and the real kernel's perf bench
 	peers/measure $(TARGET)/peers $(abspath $(TARGET))/release/fairwind

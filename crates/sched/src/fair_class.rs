@@ -51,6 +51,8 @@ pub(crate) struct FairClass {
     pub(crate) timeline_remove: fn(&mut Sched, CfsRqId, SeId),
     /// Can the queue's arithmetic take an entity of that virtual runtime?
     pub(crate) can_hold: fn(&Sched, CfsRqId, SeId, u64) -> bool,
+    /// A utilisation above its CPU's capacity says nothing of the task, and is no estimate.
+    pub(crate) util_est_within_capacity: bool,
     pub(crate) util_init_weight: fn(&SchedEntity) -> u64,
     /// A queue with a contribution to its group's load is not yet decayed.
     pub(crate) decayed_needs_no_contrib: bool,

@@ -59,6 +59,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     timeline_remove: |sched, cfs_rq, se| {
         sched.cfs_rqs[cfs_rq].timeline.remove(se);
     },
+    util_est_within_capacity: true,
     util_init_weight: |entity: &SchedEntity| entity.load.weight,
     decayed_needs_no_contrib: false,
     throttled_clock_without_tasks: true,

@@ -1,8 +1,8 @@
 //! Where the releases differ in how they build domains, as data.
 //!
-//! Source. kernel/sched/topology.c, include/linux/sched/topology.h and kernel/sched/sched.h at 6.1 and 6.12.
+//! Source. kernel/sched/topology.c, include/linux/sched/topology.h and kernel/sched/sched.h at 6.1, 6.12 and 6.18.
 
-use super::flags::{NAMES, SD_CLUSTER, SD_SHARE_LLC, SD_SHARED_CHILD_MASK, SdFlags};
+use super::flags::{NAMES, SD_CLUSTER, SD_OVERLAP, SD_SHARE_LLC, SD_SHARED_CHILD_MASK, SdFlags};
 
 /// What differs between releases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub struct DomainProfile {
     pub highest_flag_stops: SdFlags,
     /// When a degenerate domain goes, the first group above it takes over the flags of the domain below.
     pub regroup_flags: bool,
+    /// Flags that it has no name for: what SD_NUMA says of a domain in 6.18, SD_OVERLAP says before.
+    pub unnamed: SdFlags,
 }
 
 impl DomainProfile {
@@ -28,6 +30,7 @@ impl DomainProfile {
         cluster_flags: SD_SHARE_LLC,
         highest_flag_stops: !0,
         regroup_flags: false,
+        unnamed: 0,
     };
 
     /// Linux 6.12.
@@ -37,11 +40,19 @@ impl DomainProfile {
         cluster_flags: SD_CLUSTER | SD_SHARE_LLC,
         highest_flag_stops: SD_SHARED_CHILD_MASK,
         regroup_flags: true,
+        unnamed: 0,
+    };
+
+    /// Linux 6.18.
+    pub const V6_18: DomainProfile = DomainProfile {
+        unnamed: SD_OVERLAP,
+        ..DomainProfile::V6_12
     };
 
     /// The names of the flags from the lowest bit up, as the release's debugfs lists them.
     pub fn flag_names(&self, flags: SdFlags) -> impl Iterator<Item = &'static str> {
         let share_llc_name = self.share_llc_name;
+        let flags = flags & !self.unnamed;
         NAMES
             .iter()
             .enumerate()
@@ -53,5 +64,20 @@ impl DomainProfile {
                     name
                 }
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::flags::SD_NUMA;
+
+    #[test]
+    fn a_flag_that_a_release_has_no_name_for_is_not_listed() {
+        let names = |profile: DomainProfile| -> alloc::vec::Vec<&'static str> {
+            profile.flag_names(SD_OVERLAP | SD_NUMA).collect()
+        };
+        assert_eq!(names(DomainProfile::V6_12), ["SD_OVERLAP", "SD_NUMA"]);
+        assert_eq!(names(DomainProfile::V6_18), ["SD_NUMA"]);
     }
 }

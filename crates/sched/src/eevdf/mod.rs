@@ -64,6 +64,7 @@ const CLASS: FairClass = FairClass {
     can_hold: Sched::can_hold_eevdf,
     timeline_add: Sched::timeline_add,
     timeline_remove: Sched::timeline_remove,
+    util_est_within_capacity: true,
     util_init_weight: SchedEntity::weight,
     decayed_needs_no_contrib: true,
     throttled_clock_without_tasks: false,
@@ -93,5 +94,7 @@ pub(crate) static V6_18: FairClass = FairClass {
     protect_slice: SchedEntity::protect_slice_6_18,
     is_overdue: |_, _, curr| !curr.protect_slice_6_18(),
     quantum_without_parity: true,
+    util_est_within_capacity: false,
+    domains: &crate::domain::DomainProfile::V6_18,
     ..CLASS
 };

@@ -246,7 +246,7 @@ impl Sched {
     }
 
     /// When a task sleeps, its utilisation becomes its estimate: at once if larger, by a quarter of the way if smaller.
-    fn util_est_update_eevdf(&mut self, cpu: CpuId, task: TaskId, task_sleep: bool) {
+    pub(super) fn util_est_update_eevdf(&mut self, cpu: CpuId, task: TaskId, task_sleep: bool) {
         if !self.profile.features.has(Feature::UTIL_EST) || !task_sleep {
             return;
         }
@@ -262,7 +262,8 @@ impl Sched {
         } else {
             let diff = ewma - dequeued;
             if u64::from(diff) >= UTIL_EST_MARGIN {
-                if u64::from(dequeued) > self.rqs[cpu].cpu_capacity_orig {
+                let capacity = self.rqs[cpu].cpu_capacity_orig;
+                if self.fair.util_est_within_capacity && u64::from(dequeued) > capacity {
                     return;
                 }
                 // It wanted to run more than it did: its utilisation says little.

@@ -5,6 +5,7 @@
 
 use crate::features::Feature;
 use crate::flags::{WF_RQ_SELECTED, WF_SYNC, WF_TTWU};
+use crate::pelt::UTIL_AVG_UNCHANGED;
 use crate::profile::{KernelProfile, Preempt, Release};
 use crate::sched::Sched;
 use crate::topology::Topology;
@@ -325,4 +326,18 @@ fn what_is_asked_lazily_is_asked_for_good_at_the_tick() {
     assert!(pair.sched.rqs[CPU].need_resched);
     pair.sched.schedule(CPU, pair.now + MS, true);
     assert!(!pair.sched.rqs[CPU].need_resched_lazy);
+}
+
+#[test]
+fn utilisation_above_the_capacity_lowers_an_estimate() {
+    // The estimate is 900, the task ran at 500 on a CPU of 400, and wanted no more: a quarter of the way is 800.
+    for (release, estimate) in [(Release::V6_12, 900), (Release::V6_18, 800)] {
+        let mut pair = Pair::new(release, 1, 3 * MS, 3 * MS);
+        pair.sched.rqs[CPU].cpu_capacity_orig = 400;
+        let avg = &mut pair.sched.ses[pair.waits].avg;
+        (avg.util_est, avg.util_avg, avg.runnable_avg) = (900, 500, 500);
+        pair.sched.util_est_update_eevdf(CPU, pair.waiting, true);
+        let found = pair.sched.ses[pair.waits].avg.util_est & !UTIL_AVG_UNCHANGED;
+        assert_eq!(found, estimate, "{release:?}");
+    }
 }
