@@ -9,7 +9,7 @@ use super::schema::{
     sched_migrate_task, sched_process_exec, sched_process_exit, sched_process_fork, sched_switch,
     sched_wakeup,
 };
-use super::wire::{bytes, key, key_of_bytes, message, signed, unsigned};
+use super::wire::{bytes, message, signed, unsigned};
 use crate::event::{CommonFields, Event, EventKind, LOCAL_TIMER_VECTOR};
 use crate::names::Names;
 use crate::roster::{Group, Roster, Task};
@@ -205,8 +205,8 @@ impl Encoder<'_> {
     fn ftrace(&self, out: &mut Vec<u8>, kind: u32, fill: impl FnOnce(&mut Vec<u8>)) {
         message(out, ftrace_event_bundle::EVENT, |out| {
             unsigned(out, ftrace_event::TIMESTAMP, self.event.ts);
-            key(out, ftrace_event::PID);
-            self.names.get(self.event.task, self.event.cpu).pid.put(out);
+            let task = self.names.get(self.event.task, self.event.cpu);
+            task.running.put(out);
             unsigned(
                 out,
                 ftrace_event::COMMON_FLAGS,
@@ -227,10 +227,7 @@ impl Encoder<'_> {
     #[inline(always)]
     fn task(&self, out: &mut Vec<u8>, task: u32, comm: u32, pid: u32) {
         let name = self.names.get(task, self.event.cpu);
-        key_of_bytes(out, comm);
-        name.comm.put(out);
-        key(out, pid);
-        name.pid.put(out);
+        name.comm_and_pid(out, comm, pid);
     }
 
     /// An event that tells a task, which may be the idle task of some CPU, and one number.

@@ -1,41 +1,63 @@
 //! A task as events name it, encoded.
 
-use super::schema::generic;
-use super::wire::{bytes, message, signed, varint};
+use super::schema::{ftrace_event, generic, sched_wakeup};
+use super::wire::{bytes, keys, message, signed, unsigned};
 use crate::piece::Piece;
 use crate::roster::Task;
 
 /// What events say of a task.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
-    /// Its pid, as a varint.
-    pub(super) pid: Piece<8>,
-    /// Length and bytes of its comm.
-    pub(super) comm: Piece<16>,
-    /// Fields of a generic event: `comm` and `pid`.
-    pub(super) generic: Piece<64>,
+    /// Of an event while it runs: the pid.
+    pub(super) running: Piece<8>,
+    /// Of an event about it: its comm, then its pid, under the numbers that most events have for them.
+    comm_and_pid: Piece<24>,
+    /// Where the pid's key is in that.
+    pid_at: usize,
+    /// Of a generic event: fields for its comm and its pid.
+    pub(super) generic: Piece<48>,
 }
 
 impl Name {
     pub(super) fn new(task: &Task) -> Name {
         let comm = task.comm.as_bytes();
-        let mut fields = Vec::new();
-        message(&mut fields, generic::FIELD, |out| {
-            bytes(out, generic::FIELD_NAME, b"comm");
-            bytes(out, generic::FIELD_STR_VALUE, comm);
+        let piece = |fill: &dyn Fn(&mut Vec<u8>)| {
+            let mut fields = Vec::new();
+            fill(&mut fields);
+            fields
+        };
+        let running = piece(&|out| unsigned(out, ftrace_event::PID, task.pid));
+        let comm_and_pid = piece(&|out| {
+            bytes(out, sched_wakeup::COMM, comm);
+            unsigned(out, sched_wakeup::PID, task.pid);
         });
-        message(&mut fields, generic::FIELD, |out| {
-            bytes(out, generic::FIELD_NAME, b"pid");
-            signed(out, generic::FIELD_INT_VALUE, task.pid);
+        let generic = piece(&|out| {
+            message(out, generic::FIELD, |out| {
+                bytes(out, generic::FIELD_NAME, b"comm");
+                bytes(out, generic::FIELD_STR_VALUE, comm);
+            });
+            message(out, generic::FIELD, |out| {
+                bytes(out, generic::FIELD_NAME, b"pid");
+                signed(out, generic::FIELD_INT_VALUE, task.pid);
+            });
         });
-        let mut pid = Vec::new();
-        varint(&mut pid, task.pid.into());
-        let mut counted = vec![comm.len() as u8];
-        counted.extend_from_slice(comm);
         Name {
-            pid: Piece::new(&pid),
-            comm: Piece::new(&counted),
-            generic: Piece::new(&fields),
+            running: Piece::new(&running),
+            comm_and_pid: Piece::new(&comm_and_pid),
+            pid_at: 2 + comm.len(),
+            generic: Piece::new(&generic),
+        }
+    }
+
+    /// Writes comm and pid under these numbers.
+    #[inline(always)]
+    pub(super) fn comm_and_pid(&self, out: &mut Vec<u8>, comm: u32, pid: u32) {
+        let start = out.len();
+        self.comm_and_pid.put(out);
+        if (comm, pid) != (sched_wakeup::COMM, sched_wakeup::PID) {
+            let [comm, pid] = keys(comm, pid);
+            out[start] = comm;
+            out[start + self.pid_at] = pid;
         }
     }
 }

@@ -38,16 +38,11 @@ fn long_varint(out: &mut Vec<u8>, mut value: u64) {
     out.truncate(end);
 }
 
-/// Writes the key of a field that is a varint.
+/// The keys, of one byte each, of a field that is bytes and of one that is a varint.
 #[inline(always)]
-pub(super) fn key(out: &mut Vec<u8>, field: u32) {
-    varint(out, u64::from(field << 3 | VARINT));
-}
-
-/// Writes the key of a field that is bytes.
-#[inline(always)]
-pub(super) fn key_of_bytes(out: &mut Vec<u8>, field: u32) {
-    varint(out, u64::from(field << 3 | LEN));
+pub(super) fn keys(bytes: u32, varint: u32) -> [u8; 2] {
+    debug_assert!(bytes < 16 && varint < 16);
+    [(bytes << 3 | LEN) as u8, (varint << 3 | VARINT) as u8]
 }
 
 /// Writes a field of any unsigned type.
@@ -58,7 +53,7 @@ pub(super) fn unsigned(out: &mut Vec<u8>, field: u32, value: impl Into<u64>) {
         out.extend_from_slice(&[(field << 3 | VARINT) as u8, value as u8]);
         return;
     }
-    key(out, field);
+    varint(out, u64::from(field << 3 | VARINT));
     varint(out, value);
 }
 
@@ -78,16 +73,25 @@ pub(super) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
 /// Writes the key and the length of a field whose bytes the caller appends.
 #[inline(always)]
 pub(super) fn header(out: &mut Vec<u8>, field: u32, len: usize) {
-    key_of_bytes(out, field);
+    if field < 16 && len < 0x80 {
+        out.extend_from_slice(&[(field << 3 | LEN) as u8, len as u8]);
+        return;
+    }
+    varint(out, u64::from(field << 3 | LEN));
     varint(out, len as u64);
 }
 
 /// Writes a field that is a message, which `fill` writes.
 #[inline(always)]
 pub(super) fn message(out: &mut Vec<u8>, field: u32, fill: impl FnOnce(&mut Vec<u8>)) {
-    key_of_bytes(out, field);
-    let start = out.len() + 2;
-    out.extend_from_slice(&[0; 2]);
+    let key = field << 3 | LEN;
+    if key < 0x80 {
+        out.extend_from_slice(&[key as u8, 0, 0]);
+    } else {
+        varint(out, key.into());
+        out.extend_from_slice(&[0; 2]);
+    }
+    let start = out.len();
     fill(out);
     let len = out.len() - start;
     assert!(
