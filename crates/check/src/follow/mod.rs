@@ -60,6 +60,9 @@ use wakees::Wakees;
 use wakeups::PendingWakeup;
 use whereabouts::Whereabouts;
 
+/// The programs of waker and wakee, and whether that slept interruptibly.
+type KindOfWakeup = (String, String, bool);
+
 /// A scheduler beside a recording.
 pub(crate) struct Follower<'a> {
     facts: &'a Facts,
@@ -80,8 +83,8 @@ pub(crate) struct Follower<'a> {
     placements: BTreeMap<i32, Placement>,
     /// How each wakeup goes on, by the index of its `sched_waking`.
     ahead: BTreeMap<usize, Ahead>,
-    /// How many of a program's wakeups of another one tell that they were without WF_SYNC, and with it.
-    syncs: BTreeMap<(String, String), [u32; 2]>,
+    /// How many wakeups of a kind tell that they were without WF_SYNC, and with it.
+    syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,
     wakees: Wakees,

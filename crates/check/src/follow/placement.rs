@@ -10,7 +10,7 @@
 //!             that it made a difference, outside interrupts; where the two answers differ and the
 //!             kernel's is the other one, that is a fact not recorded.
 
-use super::Follower;
+use super::{Follower, KindOfWakeup};
 use super::ahead::Ahead;
 use super::classify::{EARLIER_STATE, NOT_ALLOWED};
 use crate::baselines::Baselines;
@@ -31,6 +31,8 @@ struct Question {
     /// The waker's CPU.
     here: CpuId,
     wake_flags: u32,
+    /// Whether the task slept interruptibly.
+    interruptible: bool,
     /// What the first time the question was asked has overwritten.
     recent_used_cpu: CpuId,
 }
@@ -92,11 +94,13 @@ impl Follower<'_> {
         }
         let here = CpuId(r.cpu);
         let waker = self.sched.rqs[here].curr;
-        let sync = wake_flags & WF_FROM_IRQ == 0 && self.wakes_sync(waker, task);
+        let interruptible = self.sched.tasks[task].state == TaskState::Interruptible;
+        let sync = wake_flags & WF_FROM_IRQ == 0 && self.wakes_sync(waker, task, interruptible);
         let question = Question {
             task,
             here,
             wake_flags: wake_flags | if sync { WF_SYNC } else { 0 },
+            interruptible,
             recent_used_cpu: self.sched.tasks[task].recent_used_cpu,
         };
         let mut placement = Placement {
@@ -283,19 +287,21 @@ impl Follower<'_> {
         self.judge.judge(decision, baselines, differs);
     }
 
-    /// Names without a number at the end: threads of a pool, named by number, do the same.
-    fn programs(&self, waker: TaskId, wakee: TaskId) -> (String, String) {
+    /// What tells how a task is woken: by which program, which program's, and from which sleep. Locks wake whom they keep
+    /// uninterruptible, and never with WF_SYNC.
+    fn kind_of_wakeup(&self, waker: TaskId, wakee: TaskId, interruptible: bool) -> KindOfWakeup {
+        // Names without a number at the end: threads of a pool, named by number, do the same.
         let program = |task| {
             let name = self.name_only(task);
             name.trim_end_matches(|c: char| c.is_ascii_digit())
                 .to_owned()
         };
-        (program(waker), program(wakee))
+        (program(waker), program(wakee), interruptible)
     }
 
-    fn wakes_sync(&self, waker: TaskId, wakee: TaskId) -> bool {
+    fn wakes_sync(&self, waker: TaskId, wakee: TaskId, interruptible: bool) -> bool {
         self.syncs
-            .get(&self.programs(waker, wakee))
+            .get(&self.kind_of_wakeup(waker, wakee, interruptible))
             .is_some_and(|[without, with]| with > without)
     }
 
@@ -327,8 +333,8 @@ impl Follower<'_> {
             return false;
         }
         let told = if ours == kernel { question } else { other };
-        let key = self.programs(waker, question.task);
-        let seen = self.syncs.entry(key).or_default();
+        let kind = self.kind_of_wakeup(waker, question.task, question.interruptible);
+        let seen = self.syncs.entry(kind).or_default();
         seen[usize::from(told.wake_flags & WF_SYNC != 0)] += 1;
         ours != kernel
     }
