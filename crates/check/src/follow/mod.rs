@@ -114,7 +114,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let tick_nsec = facts.profile.tick_nsec();
     let jiffies = Jiffies::new(facts.clock, tick_nsec, records, facts.topology.nr_cpus());
     let phase = jiffies.phase();
-    let sched = start::scheduler(facts, start, jiffies.now());
+    let first_jiffy = jiffies.now();
+    let sched = start::scheduler(facts, start, first_jiffy);
     let mut follower = Follower {
         cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
         names: Names::new(facts),
@@ -131,7 +132,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         ahead: ahead::wakeups(records),
         syncs: BTreeMap::new(),
         bounds: BTreeMap::new(),
-        wakees: Wakees::default(),
+        wakees: Wakees::new(first_jiffy, facts.profile.hz),
         next_on_cpu: ahead::next_on_cpu(records),
         exiting: BTreeSet::new(),
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),

@@ -10,9 +10,9 @@
 //!             that it made a difference, outside interrupts; where the two answers differ and the
 //!             kernel's is the other one, that is a fact not recorded.
 
-use super::{Follower, KindOfWakeup};
 use super::ahead::Ahead;
 use super::classify::{EARLIER_STATE, NOT_ALLOWED};
+use super::{Follower, KindOfWakeup};
 use crate::baselines::Baselines;
 use crate::judge::{Class, Decision, Measure};
 use crate::record::{Record, What};

@@ -104,6 +104,7 @@ impl Follower<'_> {
         if let Some(cpu) = bound {
             self.bind(task, cpu);
         }
+        self.sched.tasks[task].wakee_flip_decay_ts = self.wakees.untold_decay_ts();
         let se = self.sched.tasks[task].se;
         if let Some(before) = before {
             self.set_prio(task, before.prio);

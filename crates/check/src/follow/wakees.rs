@@ -1,10 +1,11 @@
 //! How often tasks switched whom they wake, before the recording: told by where the kernel puts tasks.
 //!
 //! Model.      A waker of many different tasks does not draw them to its cache (`wake_wide`). Each task counts how often
-//!             it switched, a child begins with its parent's count, and counts are halved now and then. So all
-//!             relatives have a part of what their first forefather had counted before the recording. Where it
-//!             matters to a placement whether `wake_wide` says yes, the kernel's choice tells it. Ours takes the first
-//!             count that agrees with most placements so far.
+//!             it switched, a child begins with its parent's count, and counts are halved once a second. So all
+//!             relatives have a part of what their first forefather had counted before the recording, and when theirs are
+//!             first halved depends on when its own was. Where it matters to a placement whether `wake_wide` says yes, the
+//!             kernel's choice tells it. Ours takes the first count, and the part of a second since it was halved, that
+//!             agree with most placements so far.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
 //! Deviations. Wakees from before the recording are not recorded: ours needs disagreements to learn of them.
 //! Source.     kernel/sched/fair.c `record_wakee`, `wake_wide` @ 6.1, 6.12.
@@ -16,46 +17,129 @@ use std::collections::BTreeMap;
 
 /// The largest first count that is tried.
 const MOST: u32 = 64;
+/// Parts of a second that are tried as the time since the first count was halved.
+const PHASES: usize = 8;
 
 /// What is known of the counts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Wakees {
+    /// Jiffies when the recording begins.
+    start: u64,
+    hz: u64,
     /// The first forefather of each task that was forked in the recording.
     forefathers: BTreeMap<TaskId, TaskId>,
-    /// How often a task's count was halved.
-    halved: BTreeMap<TaskId, u32>,
+    counts: BTreeMap<TaskId, Counts>,
     families: BTreeMap<TaskId, Family>,
 }
+
+/// A first count, and since which part of a second it had been halved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct First {
+    count: u32,
+    phase: usize,
+}
+
+/// Before anything tells.
+const UNTOLD: First = First {
+    count: 0,
+    phase: PHASES / 2,
+};
 
 /// The descendants of a task from before the recording.
 #[derive(Debug)]
 struct Family {
-    /// What its count was, as far as is known.
-    first_count: u32,
-    /// With how many placements each count up to [`MOST`] agrees.
-    agree: Vec<u32>,
+    first: First,
+    /// With how many placements each count up to [`MOST`] agrees, for each phase.
+    agree: Vec<[u32; PHASES]>,
+}
+
+/// What a task has counted since the recording began, for each phase.
+#[derive(Clone, Debug)]
+struct Counts {
+    last_wakee: TaskId,
+    phases: [Counted; PHASES],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    flips: u32,
+    /// How often it was halved.
+    halved: u32,
+    decay_ts: u64,
+}
+
+impl Counted {
+    /// With what is left of a first count.
+    fn with(self, first_count: u32) -> u32 {
+        self.flips + (first_count >> self.halved.min(31))
+    }
+}
+
+impl Counts {
+    fn from_before(start: u64, hz: u64) -> Counts {
+        let since = |phase| hz * phase as u64 / PHASES as u64;
+        Counts {
+            last_wakee: TaskId::NONE,
+            phases: std::array::from_fn(|phase| Counted {
+                decay_ts: start.saturating_sub(since(phase)),
+                ..Counted::default()
+            }),
+        }
+    }
+
+    /// The task wakes another one.
+    fn record(&mut self, wakee: TaskId, jiffies: u64, hz: u64) {
+        let switches = self.last_wakee != wakee;
+        self.last_wakee = wakee;
+        for counted in &mut self.phases {
+            if jiffies > counted.decay_ts + hz {
+                counted.flips >>= 1;
+                counted.halved += 1;
+                counted.decay_ts = jiffies;
+            }
+            counted.flips += u32::from(switches);
+        }
+    }
 }
 
 impl Wakees {
+    pub(super) fn new(start: u64, hz: u32) -> Wakees {
+        Wakees {
+            start,
+            hz: hz.into(),
+            forefathers: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            families: BTreeMap::new(),
+        }
+    }
+
+    /// When the count of a task from before the recording was last halved, as long as nothing tells it.
+    pub(super) fn untold_decay_ts(&self) -> u64 {
+        Counts::from_before(self.start, self.hz).phases[UNTOLD.phase].decay_ts
+    }
+
     /// A child begins with its parent's count.
     pub(super) fn forked(&mut self, parent: TaskId, child: TaskId) {
         let first = self.forefather(parent);
         self.forefathers.insert(child, first);
-        self.halved.insert(child, self.halved(parent));
+        let counts = self.counts(parent).clone();
+        self.counts.insert(child, counts);
     }
 
     fn forefather(&self, task: TaskId) -> TaskId {
         self.forefathers.get(&task).copied().unwrap_or(task)
     }
 
-    fn halved(&self, task: TaskId) -> u32 {
-        self.halved.get(&task).copied().unwrap_or(0).min(31)
+    fn counts(&mut self, task: TaskId) -> &mut Counts {
+        let (start, hz) = (self.start, self.hz);
+        let from_before = || Counts::from_before(start, hz);
+        self.counts.entry(task).or_insert_with(from_before)
     }
 
     fn family(&mut self, first: TaskId) -> &mut Family {
         self.families.entry(first).or_insert_with(|| Family {
-            first_count: 0,
-            agree: vec![0; MOST as usize + 1],
+            first: UNTOLD,
+            agree: vec![[0; PHASES]; MOST as usize + 1],
         })
     }
 }
@@ -72,9 +156,8 @@ impl Follower<'_> {
         ask: impl Fn(&mut Sched) -> CpuId,
     ) -> bool {
         let waker = self.sched.rqs[here].curr;
-        if before.wakee_flip_decay_ts() != self.sched.tasks[waker].wakee_flip_decay_ts {
-            *self.wakees.halved.entry(waker).or_default() += 1;
-        }
+        let (jiffies, hz) = (self.sched.jiffies, self.wakees.hz);
+        self.wakees.counts(waker).record(task, jiffies, hz);
         let wide = self.sched.wake_wide(here, waker, task);
         let counts = [waker, task].map(|task| self.sched.tasks[task].wakee_flips);
         let after = self.sched.before_placement(here, task);
@@ -106,48 +189,65 @@ impl Follower<'_> {
 
     /// Notes which first counts agree with what was told, and takes the best.
     fn count_agreement(&mut self, pair: [TaskId; 2], here: CpuId, told: bool) {
-        let [waker, task] = pair;
-        let first = self.wakees.forefather(task);
-        let relatives = pair.map(|task| self.wakees.forefather(task) == first);
-        let halved = pair.map(|task| self.wakees.halved(task));
-        let counts = pair.map(|task| self.sched.tasks[task].wakee_flips);
-        let taken = self.wakees.family(first).first_count;
-        for count in 0..=MOST {
-            for at in 0..2 {
-                if relatives[at] {
-                    self.sched.tasks[pair[at]].wakee_flips =
-                        shifted(counts[at], [taken, count], halved[at]);
-                }
+        let first = self.wakees.forefather(pair[1]);
+        let factor = self.sched.domains.sd_llc_size[here.idx()];
+        let held = pair.map(|task| self.sched.tasks[task].wakee_flips);
+        let counted = pair.map(|task| {
+            let related = self.wakees.forefather(task) == first;
+            related.then(|| self.wakees.counts(task).phases)
+        });
+        let family = self.wakees.family(first);
+        for (count, agree) in (0..).zip(&mut family.agree) {
+            for (phase, agree) in agree.iter_mut().enumerate() {
+                let flips = |at: usize| match &counted[at] {
+                    Some(phases) => phases[phase].with(count),
+                    None => held[at],
+                };
+                *agree += u32::from(is_wide([flips(0), flips(1)], factor) == told);
             }
-            if self.sched.wake_wide(here, waker, task) == told {
-                self.wakees.family(first).agree[count as usize] += 1;
-            }
         }
-        for at in 0..2 {
-            self.sched.tasks[pair[at]].wakee_flips = counts[at];
+        let best = family.best();
+        if best != family.first {
+            family.first = best;
+            self.take_first(first, best);
         }
-        let agree = &self.wakees.family(first).agree;
-        let most = agree.iter().max().copied().unwrap_or(0);
-        if agree[taken as usize] == most {
-            return;
-        }
-        let best = agree.iter().position(|&agree| agree == most).unwrap_or(0) as u32;
-        self.wakees.family(first).first_count = best;
+    }
+
+    /// Gives a family the counts that follow from its first one.
+    fn take_first(&mut self, forefather: TaskId, first: First) {
         let relatives = self.wakees.forefathers.iter();
-        let relatives = relatives.filter(|(_, forefather)| **forefather == first);
-        for relative in relatives.map(|(task, _)| *task).chain([first]) {
-            let halved = self.wakees.halved(relative);
-            let flips = &mut self.sched.tasks[relative].wakee_flips;
-            *flips = shifted(*flips, [taken, best], halved);
+        let relatives = relatives.filter(|(_, its)| **its == forefather);
+        let relatives: Vec<TaskId> = relatives.map(|(task, _)| *task).collect();
+        for task in relatives.into_iter().chain([forefather]) {
+            let counted = self.wakees.counts(task).phases[first.phase];
+            let task = &mut self.sched.tasks[task];
+            task.wakee_flips = counted.with(first.count);
+            task.wakee_flip_decay_ts = counted.decay_ts;
         }
     }
 }
 
-/// A count, if the first count in it was another one.
-fn shifted(count: u32, [taken, other]: [u32; 2], halved: u32) -> u32 {
-    count
-        .saturating_add(other >> halved)
-        .saturating_sub(taken >> halved)
+impl Family {
+    /// What agrees with most placements; the present first count, if that does.
+    fn best(&self) -> First {
+        let most = self.agree.iter().flatten().max().copied().unwrap_or(0);
+        let First { count, phase } = self.first;
+        if self.agree[count as usize][phase] == most {
+            return self.first;
+        }
+        let all = (0..).zip(&self.agree);
+        let best = all.filter_map(|(count, agree)| {
+            let phase = agree.iter().position(|&agree| agree == most)?;
+            Some(First { count, phase })
+        });
+        best.min_by_key(|first| first.count).unwrap_or(self.first)
+    }
+}
+
+/// The rule of `wake_wide`.
+fn is_wide(flips: [u32; 2], factor: u32) -> bool {
+    let (master, slave) = (flips[0].max(flips[1]), flips[0].min(flips[1]));
+    slave >= factor && master >= slave.wrapping_mul(factor)
 }
 
 #[cfg(test)]
@@ -156,20 +256,43 @@ mod tests {
 
     #[test]
     fn a_first_count_is_halved_with_what_was_added() {
-        // 9 = 4 + (20 >> 2); with 13 at first it would be 4 + 3.
-        assert_eq!(shifted(9, [20, 13], 2), 7);
-        assert_eq!(shifted(7, [13, 20], 2), 9);
-        assert_eq!(shifted(1, [8, 0], 0), 0);
+        let mut counts = Counts::from_before(1000, 256);
+        counts.record(TaskId(1), 1100, 256);
+        counts.record(TaskId(1), 1101, 256);
+        counts.record(TaskId(2), 1130, 256);
+        let flips = |counts: &Counts, phase: usize| counts.phases[phase].with(20);
+        assert_eq!(flips(&counts, 0), 22, "halved at 1000, and not before 1257");
+        assert_eq!(flips(&counts, 3), 22, "halved at 904, and not before 1161");
+        assert_eq!(
+            flips(&counts, 4),
+            11,
+            "halved at 872 and at 1130: 10 + (1 >> 1) + 1"
+        );
+        assert_eq!(counts.phases[4].decay_ts, 1130);
     }
 
     #[test]
     fn a_grandchild_has_the_first_forefather_of_its_parent() {
         let [first, child, grandchild] = [1, 2, 3].map(TaskId);
-        let mut wakees = Wakees::default();
-        wakees.halved.insert(first, 1);
+        let mut wakees = Wakees::new(1000, 250);
+        wakees.counts(first).record(TaskId(9), 1001, 250);
         wakees.forked(first, child);
         wakees.forked(child, grandchild);
         assert_eq!(wakees.forefather(grandchild), first);
-        assert_eq!(wakees.halved(grandchild), 1);
+        assert_eq!(wakees.counts(grandchild).phases[0].flips, 1);
+    }
+
+    #[test]
+    fn what_agrees_most_is_taken() {
+        let mut family = Family {
+            first: UNTOLD,
+            agree: vec![[0; PHASES]; 3],
+        };
+        assert_eq!(family.best(), UNTOLD);
+        family.agree[2][3] = 2;
+        family.agree[1][6] = 2;
+        assert_eq!(family.best(), First { count: 1, phase: 6 });
+        family.agree[0][UNTOLD.phase] = 2;
+        assert_eq!(family.best(), UNTOLD, "it does as well");
     }
 }

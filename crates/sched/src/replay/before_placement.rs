@@ -52,13 +52,6 @@ struct HLoad {
     h_load_next: SeId,
 }
 
-impl BeforePlacement {
-    /// When the waker's count of wakees had last been halved, in jiffies.
-    pub fn wakee_flip_decay_ts(&self) -> u64 {
-        self.tasks[0].wakee_flip_decay_ts
-    }
-}
-
 impl Sched {
     /// What asking for a CPU for `task` on `this_cpu` would change.
     pub fn before_placement(&self, this_cpu: CpuId, task: TaskId) -> BeforePlacement {
