@@ -149,6 +149,9 @@ impl Sched {
         };
         sched.set_time(0);
         sched.boot();
+        if sched.rt_rules.server_from_boot {
+            sched.boot_fair_servers();
+        }
         sched
     }
 

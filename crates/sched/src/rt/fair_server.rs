@@ -1,4 +1,4 @@
-//! The fair server (6.12): fair tasks get `fair_server_runtime_ns` of each `fair_server_period_ns` of a CPU, even when
+//! The fair server (from 6.12 on): fair tasks get `fair_server_runtime_ns` of each `fair_server_period_ns` of a CPU, even when
 //! RT tasks would take all of it.
 //!
 //! Model.      A deadline entity stands for the CPU's fair tasks. While it *defers* it only watches: whatever fair
@@ -16,10 +16,10 @@
 //! ```
 //!
 //! Invariants. At most one of: the timer is armed; the entity is queued. An entity that is `active` is one of them.
-//!             Queued, it counts as a task in the CPU's `nr_running` and lifts the CPU above all RT levels.
+//!             Queued, it lifts the CPU above all RT levels, and in 6.12 counts as a task in the CPU's `nr_running`.
 //! Units.      `deadline` and the timer are on the CPU's clock, `runtime` is time on its task clock.
 //! Source.     kernel/sched/deadline.c `dl_server_*`, `update_curr_dl_se`, `enqueue_dl_entity`,
-//!             `update_dl_entity`, `replenish_dl_entity`, `start_dl_timer` @ 6.12, for one server a CPU.
+//!             `update_dl_entity`, `replenish_dl_entity`, `start_dl_timer` @ 6.12, 6.18, for one server a CPU.
 //! Exact.      A recording of 6.12.117 with an RT and a fair hog on one CPU shows the fair one's turns begin 1003.4 ms apart
 //!             and last 53.4 ms: 50 ms to the next tick, then 950 ms to zero laxity.
 //! Deviations. SCHED_DEADLINE tasks, having no deadlines here, always go before the server. Its bandwidth

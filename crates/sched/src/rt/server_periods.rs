@@ -1,7 +1,7 @@
-//! The fair server's periods (6.12): when its runtime is filled up, when it waits, and for what.
+//! The fair server's periods (from 6.12 on): when its runtime is filled up, when it waits, and for what.
 //!
 //! Source. kernel/sched/deadline.c `dl_server_start`, `dl_server_timer`, `update_curr_dl_se`, `enqueue_dl_entity`,
-//!         `update_dl_entity`, `replenish_dl_entity`, `replenish_dl_new_period`, `start_dl_timer` @ 6.12.
+//!         `update_dl_entity`, `replenish_dl_entity`, `replenish_dl_new_period`, `start_dl_timer` @ 6.12, 6.18.
 
 use super::FairServer;
 use crate::effects::Effect;
@@ -45,7 +45,17 @@ impl Sched {
         )
     }
 
-    /// Starts a CPU's server (6.12).
+    /// 6.18: every server has a period from boot on, which is long over when its first task comes.
+    pub(crate) fn boot_fair_servers(&mut self) {
+        let (dl_runtime, _) = self.fair_server_params();
+        for cpu in self.rqs.ids() {
+            let server = &mut self.rqs[cpu].rt.server;
+            server.initialized = true;
+            server.runtime = dl_runtime as i64;
+        }
+    }
+
+    /// Starts a CPU's server.
     pub(super) fn dl_server_start(&mut self, cpu: CpuId) {
         if !self.rqs[cpu].rt.server.initialized {
             self.rqs[cpu].rt.server.initialized = true;
@@ -112,7 +122,9 @@ impl Sched {
             self.cancel_deferral(cpu);
         }
         self.rqs[cpu].rt.server.queued = true;
-        self.add_nr_running(cpu, 1);
+        if self.rt_rules.server_counts_as_task {
+            self.add_nr_running(cpu, 1);
+        }
         self.rt_root().cpupri.set_higher(cpu);
     }
 
@@ -125,7 +137,9 @@ impl Sched {
 
     pub(super) fn dequeue_fair_server(&mut self, cpu: CpuId) {
         if core::mem::take(&mut self.rqs[cpu].rt.server.queued) {
-            self.sub_nr_running(cpu, 1);
+            if self.rt_rules.server_counts_as_task {
+                self.sub_nr_running(cpu, 1);
+            }
             let highest = self.rqs[cpu].rt.highest_curr;
             self.rt_root().cpupri.set(cpu, highest);
         }
@@ -174,13 +188,24 @@ impl Sched {
         server.throttled = true;
         self.dequeue_fair_server(cpu);
         if !self.start_server_timer(cpu) {
-            self.replenish_fair_server(cpu);
-            self.enqueue_fair_server(cpu);
+            (self.rt_rules.replenish_late_server)(self, cpu);
         }
         // A deadline task ranks above the server in any case.
         if !self.is_server_next(cpu) {
             self.resched_curr(cpu);
         }
+    }
+
+    /// 6.12: the server goes on with another period's runtime.
+    pub(super) fn replenish_and_enqueue_server(&mut self, cpu: CpuId) {
+        self.replenish_fair_server(cpu);
+        self.enqueue_fair_server(cpu);
+    }
+
+    /// 6.18: a period begins now, and the server waits for its end.
+    pub(super) fn begin_period_late(&mut self, cpu: CpuId) {
+        self.replenish_new_period(cpu);
+        self.start_server_timer(cpu);
     }
 
     /// Begins a period of watching now.
@@ -223,7 +248,7 @@ impl Sched {
         }
     }
 
-    /// The server's timer (6.12).
+    /// The server's timer.
     pub(super) fn dl_server_timer(&mut self, cpu: CpuId) {
         let now = self.now;
         let server = &mut self.rqs[cpu].rt.server;
@@ -250,8 +275,7 @@ impl Sched {
             }
             server.defer_running = true;
         }
-        self.replenish_fair_server(cpu);
-        self.enqueue_fair_server(cpu);
+        self.replenish_and_enqueue_server(cpu);
         self.resched_below_server(cpu);
     }
 }

@@ -7,7 +7,7 @@
 
 use super::{Monitor, Violation, broken};
 use crate::simulation::Simulation;
-use fairwind_sched::{CpuId, Sched, SeId};
+use fairwind_sched::{CpuId, Release, Sched, SeId};
 
 /// What the entities on a queue add up to.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -64,7 +64,8 @@ impl QueueCounts {
         let fair = sched.cfs_rqs[rq.cfs].h_nr_queued;
         let rt = if rq.rt.queued { rq.rt.nr_running } else { 0 };
         let stop = u32::from(sched.tasks[rq.stop].is_queued());
-        let server = u32::from(rq.rt.server.queued);
+        let counts = sched.profile.release == Release::V6_12;
+        let server = u32::from(counts && rq.rt.server.queued);
         if rq.nr_running != fair + rt + stop + server {
             let what = format!(
                 "cpu {}: nr_running is {}, but {fair} fair + {rt} RT + {stop} stopper + {server} fair server",
