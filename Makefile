@@ -26,7 +26,7 @@ all: ## Build the command, one static file: target/release/fairwind
 PGO := $(abspath $(TARGET))/pgo
 LEARN := $(wildcard examples/*.json) hackbench schbench tbench volano perf-pipe:loops=100000 stress-ng:cpu=64
 
-pgo: ## Build it from a profile of itself: takes twice as long, and an event takes a tenth to a fifth fewer instructions
+pgo: ## Build it from a profile of itself: takes twice as long, and what is called most is inlined
 	rustup component add llvm-tools
 	rm -rf $(PGO)/raw
 	RUSTFLAGS="-C profile-generate=$(PGO)/raw" $(call build,--target-dir $(PGO)/learning)
