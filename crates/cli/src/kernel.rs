@@ -62,13 +62,22 @@ fn features(release: Release, origin: Origin) -> String {
         .layout()
 }
 
+/// Whose configuration the defaults are.
+fn configured_as(release: Release) -> &'static str {
+    match release {
+        Release::V6_1 | Release::V6_12 => "as Debian configures it",
+        Release::V6_18 => "configured as Debian's 6.12",
+    }
+}
+
 fn show(release: Release, machine: &Machine) -> String {
     let nr_cpus = machine.nr_cpus();
     let mut text = format!(
-        "Linux {} ({}), from the source of {}, as Debian configures it\n",
+        "Linux {} ({}), from the source of {}, {}\n",
         release.name(),
         algorithm(release),
-        release.point_release()
+        release.point_release(),
+        configured_as(release)
     );
     let parts = [
         (Origin::Kernel, "Features"),

@@ -180,7 +180,7 @@ pub struct KernelProfile {
 }
 
 impl KernelProfile {
-    /// A release with its defaults on a machine of `nr_cpus`, as Debian configures it.
+    /// A release with its defaults on a machine of `nr_cpus`, configured as Debian's kernels are.
     pub fn new(release: Release, nr_cpus: usize) -> Self {
         let mut tunables = Tunables::normalized(release);
         let factor = scaling_factor(tunables.tunable_scaling, nr_cpus);

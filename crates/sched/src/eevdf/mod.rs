@@ -59,7 +59,7 @@ const CLASS: FairClass = FairClass {
     attach_task: |sched, task| sched.attach_entity_cfs_rq(sched.tasks[task].se),
     hrtick_slice: |sched, se| sched.ses[se].slice,
     update_tg_load_avg: Sched::update_tg_load_avg_limited,
-    update_cfs_group: Sched::update_cfs_group_eevdf,
+    update_cfs_group: Sched::update_cfs_group_6_12,
     distribute_cfs_runtime: Sched::distribute_cfs_runtime_async,
     can_hold: Sched::can_hold_eevdf,
     timeline_add: Sched::timeline_add,
@@ -88,6 +88,7 @@ pub(crate) static V6_12: FairClass = CLASS;
 pub(crate) static V6_18: FairClass = FairClass {
     wakeup_preempt: Sched::wakeup_preempt_6_18,
     reweight_entity: Sched::reweight_entity_6_18,
+    update_cfs_group: Sched::update_cfs_group_6_18,
     lag_limit: Sched::lag_limit_6_18,
     set_protect_slice: Sched::set_protect_slice_6_18,
     protects_put_back: false,

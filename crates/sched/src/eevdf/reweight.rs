@@ -2,7 +2,7 @@
 //!
 //! Model.      Lag and what is left of the slice are real time: as virtual time they are scaled by `w/w'`. The entity
 //!             is placed by its scaled lag as one that joins, on a queue whose average still counts it if it runs.
-//! Source.     kernel/sched/fair.c `reweight_entity` @ 6.18.44.
+//! Source.     kernel/sched/fair.c `update_cfs_group`, `reweight_entity` @ 6.18.44.
 
 use super::lag::div_s64;
 use crate::load;
@@ -10,6 +10,17 @@ use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
 
 impl Sched {
+    pub(super) fn update_cfs_group_6_18(&mut self, se: SeId, gcfs_rq: CfsRqId) {
+        if self.cfs_rqs[gcfs_rq].load.weight == 0 || self.throttled_hierarchy(gcfs_rq) {
+            return;
+        }
+        let shares = self.calc_group_shares(gcfs_rq);
+        if self.ses[se].load.weight != shares {
+            let cfs_rq = self.ses[se].cfs_rq;
+            self.reweight_entity_6_18(cfs_rq, se, shares);
+        }
+    }
+
     pub(super) fn reweight_entity_6_18(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
         let on_rq = self.ses[se].on_rq;
         if on_rq {

@@ -145,7 +145,7 @@ impl Sched {
         }
     }
 
-    pub(super) fn update_cfs_group_eevdf(&mut self, se: SeId, gcfs_rq: CfsRqId) {
+    pub(super) fn update_cfs_group_6_12(&mut self, se: SeId, gcfs_rq: CfsRqId) {
         if self.cfs_rqs[gcfs_rq].load.weight == 0 || self.throttled_hierarchy(gcfs_rq) {
             return;
         }
@@ -153,7 +153,7 @@ impl Sched {
         let entity = &self.ses[se];
         let cfs_rq = entity.cfs_rq;
         if entity.load.weight != shares {
-            (self.fair.reweight_entity)(self, cfs_rq, se, shares);
+            self.reweight_entity_6_12(cfs_rq, se, shares);
         } else if self.probes.is_some() && entity.on_rq {
             self.note_weighed(cfs_rq, se);
         }

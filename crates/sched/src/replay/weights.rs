@@ -7,6 +7,7 @@
 //!             much it was off is found by doing the same steps again, with another load from one of the weights on.
 //! Invariants. Nothing is noted unless another kernel is followed.
 //! Source.     kernel/sched/fair.c `update_curr`, `reweight_eevdf`, `calc_group_shares` @ 6.12.
+//! Not here.   6.18, whose `reweight_entity` places the entity anew: what ours gives it is not noted, so nothing is found.
 
 use crate::entity::{LoadWeight, scale_load_down};
 use crate::group::MIN_SHARES;
