@@ -107,7 +107,8 @@ pub(crate) struct RunArgs {
     ///
     /// A preset ('fairwind machine list'); a shorthand SOCKETSxCORESxTHREADS or
     /// SOCKETSxLLCSxCORESxTHREADS; a machine file (.toml), hwloc XML, 'lscpu -J' output or a copy of
-    /// sysfs; or 'host', the machine this runs on. WHAT@PRESET takes the costs of a preset.
+    /// sysfs; or 'host', the machine this runs on. WHAT@PRESET takes the costs of a preset. Settings may
+    /// follow: ,no_turbo and ,disable=STATE (an idle state).
     #[arg(short, long, value_name = "M", default_value = DEFAULT_MACHINE, help_heading = "System", value_hint = ValueHint::Other)]
     pub(crate) machine: String,
 

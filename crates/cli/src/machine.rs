@@ -10,12 +10,14 @@ use std::process::ExitCode;
 
 const OTHERS: &str = "
 Others:
-  2x4x2        sockets x cores x threads
-  2x8x8x2      sockets x LLCs x cores of an LLC x threads
-  2x2x4x8x2    sockets x NUMA nodes x LLCs of a node x cores of an LLC x threads
-  FILE         a machine file (.toml), hwloc XML (lstopo box.xml), 'lscpu -J -e' output, a copy of sysfs
-  host         the machine this runs on
-  WHAT@PRESET  WHAT with the costs of PRESET
+  2x4x2            sockets x cores x threads
+  2x8x8x2          sockets x LLCs x cores of an LLC x threads
+  2x2x4x8x2        sockets x NUMA nodes x LLCs of a node x cores of an LLC x threads
+  FILE             a machine file (.toml), hwloc XML (lstopo box.xml), 'lscpu -J -e' output, a copy of sysfs
+  host             the machine this runs on
+  WHAT@PRESET      WHAT with the costs of PRESET
+  WHAT,no_turbo    WHAT at its base frequency
+  WHAT,disable=C6  WHAT without an idle state
 ";
 
 /// Carries out `fairwind machine`.
