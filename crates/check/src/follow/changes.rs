@@ -5,6 +5,8 @@
 //!             or policy than ours has; if several do, the one that shows it first. The priority is in switches and
 //!             wakeups. Of the policies a charge of a virtual runtime tells SCHED_IDLE by its weight, and a
 //!             task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
+//!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
+//!             SCHED_IDLE.
 //! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.
 //! Deviations. Changes of policies and nice levels are not recorded: of two tasks of a queue that change between the same
 //!             records, ours may change one with the charge that the other one's change made.
@@ -14,10 +16,12 @@ use super::Follower;
 use crate::record::What;
 use fairwind_sched::entity::LoadWeight;
 use fairwind_sched::task::{DEFAULT_PRIO, MAX_RT_PRIO};
-use fairwind_sched::{CpuId, Policy, SchedAttr, TaskId};
+use fairwind_sched::{CpuId, Policy, SchedAttr, SeId, TaskId};
 
 /// So many wakeups in a row have to tell that a task's policy is another one.
 const TELLING: u32 = 2;
+/// So many turns of all others a task of SCHED_NORMAL does not wait.
+const STARVED: u64 = 4;
 
 impl Follower<'_> {
     /// A charge of a CPU's running task, which no other call explains: another task of that CPU may have been changed.
@@ -72,6 +76,64 @@ impl Follower<'_> {
             t.policy = other;
             self.other_policy.remove(&task);
         }
+    }
+
+    /// Where no virtual runtimes are shown, picks tell of SCHED_IDLE: a task of it is passed over by the kernel where ours
+    /// picks it for [`STARVED`] times as long as all that are queued take for a turn each, and one that the kernel picks
+    /// [`TELLING`] times in a row where ours does not is of another policy.
+    pub(super) fn learn_idle(&mut self, kernel: TaskId, ours: TaskId) {
+        self.passed_over.remove(&kernel);
+        if kernel == ours || self.limits.are_set() {
+            self.picks_of_idle.remove(&kernel);
+            return;
+        }
+        if self.sched.tasks[kernel].policy == Policy::Idle {
+            let told = self.picks_of_idle.entry(kernel).or_default();
+            *told += 1;
+            if *told == TELLING && !self.is_known(self.sched.tasks[kernel].se) {
+                self.picks_of_idle.remove(&kernel);
+                self.set_policy(kernel, Policy::Normal);
+            }
+        }
+        let (picked, passed_over) = (self.sched.tasks[kernel].se, self.sched.tasks[ours].se);
+        if self.is_known(passed_over) {
+            return;
+        }
+        let policy = self.sched.tasks[ours].policy;
+        if matches!(policy, Policy::Normal | Policy::Batch) && self.is_starved(ours) {
+            self.set_policy(ours, Policy::Idle);
+        }
+        if self.sched.tasks[ours].policy == Policy::Idle {
+            // It has come to where the picked one is, with a slice of its own.
+            let vruntime = self.sched.ses[picked].vruntime;
+            let slice = self.virtual_slice(passed_over);
+            self.sched
+                .follow_entity(passed_over, vruntime, vruntime.wrapping_add(slice));
+        }
+    }
+
+    fn is_starved(&mut self, task: TaskId) -> bool {
+        let t = &self.sched.tasks[task];
+        let rq = &self.sched.rqs[t.cpu];
+        let since = *self.passed_over.entry(task).or_insert(rq.clock);
+        let turns = STARVED * u64::from(rq.nr_running);
+        rq.clock.saturating_sub(since) > turns * self.virtual_slice(t.se)
+    }
+
+    fn virtual_slice(&mut self, se: SeId) -> u64 {
+        let entity = &mut self.sched.ses[se];
+        entity.load.calc_delta_fair(entity.slice)
+    }
+
+    fn set_policy(&mut self, task: TaskId, policy: Policy) {
+        let nice = self.sched.tasks[task].nice();
+        self.set_attr(
+            task,
+            SchedAttr {
+                policy,
+                ..SchedAttr::normal(nice)
+            },
+        );
     }
 
     /// Brings a task to the priority that a record shows for it.
@@ -176,5 +238,29 @@ impl Follower<'_> {
             self.judge.mended("attributes that cannot be");
         }
         self.take_effects(cpu.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::What;
+    use crate::{Given, Measure, Recording, check};
+    use std::path::Path;
+
+    /// A hog of SCHED_IDLE beside eight others: without probes nothing tells its policy but that it is not picked.
+    #[test]
+    fn a_task_that_starves_is_taken_for_one_of_sched_idle() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/fair-1cpu-6.12");
+        let mut recording = Recording::open(&path, Given::default()).expect("it comes along");
+        recording
+            .records
+            .retain(|r| !matches!(r.what, What::Probe { .. }));
+        let picks = check(&recording).scores[&Measure::Pick].count;
+        assert!(
+            picks.agree * 100 > picks.decisions * 80,
+            "{} of {}",
+            picks.agree,
+            picks.decisions
+        );
     }
 }

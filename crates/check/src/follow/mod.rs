@@ -104,6 +104,10 @@ pub(crate) struct Follower<'a> {
     /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
     /// ours was ahead.
     clock_told: BTreeMap<SeId, (usize, i64)>,
+    /// Tasks that ours has picked, and the kernel not, since when by their queue's clock.
+    passed_over: BTreeMap<TaskId, u64>,
+    /// How often in a row a task that is taken for one of SCHED_IDLE was picked where ours did not.
+    picks_of_idle: BTreeMap<TaskId, u32>,
     /// How often in a row only another policy explains whether a task preempted.
     other_policy: BTreeMap<TaskId, u32>,
 }
@@ -143,6 +147,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         limits: Limits::new(records, tick_nsec, phase),
         phases: Phases::find(facts, records),
         clock_told: BTreeMap::new(),
+        passed_over: BTreeMap::new(),
+        picks_of_idle: BTreeMap::new(),
         other_policy: BTreeMap::new(),
     };
     follower.start_running();

@@ -205,6 +205,9 @@ impl Follower<'_> {
         if !possible {
             self.judge.mended("next tasks that could not run");
         }
+        if self.sched.is_fair(next) && self.sched.is_fair(switch.next) {
+            self.learn_idle(next, switch.next);
+        }
         if switch.next != next {
             self.throttle_passed(r, switch.next, next);
             self.follow_order(next, switch.next);
