@@ -17,7 +17,7 @@ pub(crate) const DEFAULT_MACHINE: &str = "desktop-8";
 
 /// Simulate what the Linux scheduler does with a workload, on any machine.
 ///
-/// Fairwind runs rt-app workloads under the fair scheduler of Linux 6.1 (CFS) or 6.12 (EEVDF), with
+/// Fairwind runs rt-app workloads under the fair scheduler of Linux 6.1 (CFS), 6.12 or 6.18 (EEVDF), with
 /// task groups, quotas, wakeup placement and load balancing, on a machine that need not be there.
 /// Equal commands print equal results, wherever they run.
 #[derive(Parser, Debug)]
