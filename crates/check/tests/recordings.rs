@@ -50,7 +50,7 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2112, 1401),
+            (Measure::Pick, 2040, 1405),
             (Measure::Preemption, 1750, 1616),
         ],
     );
