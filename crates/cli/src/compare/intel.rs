@@ -5,6 +5,7 @@
 //!              changes are improvements. There is room for one kernel beside the base; each further one has its own
 //!              tables.
 
+use super::number;
 use super::plain::{counters, notes, sign_note};
 use super::results::{Block, Results, Row};
 use fairwind_lab::Verdict;
@@ -69,7 +70,7 @@ fn line(block: &Block, row: &Row, kernel: usize) -> String {
         None => format!("{:>5} ({:>6})", "-", "-"),
     };
     let change = row.improvement(kernel, block.metric.better);
-    let change = change.map_or("-".to_string(), |percent| format!("{percent:+.2}"));
+    let change = change.map_or("-".to_string(), number::change);
     let std = row.cells[kernel].as_ref();
     let std = std.map_or("-".to_string(), |cell| {
         format!("{:.2}", cell.sample.std_percent())
