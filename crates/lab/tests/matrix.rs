@@ -104,7 +104,7 @@ fn what_a_store_has_is_not_run_again() {
 
     // Numbers come back to the last bit, and another version knows none of them.
     let store = Store::open(&file.0, "1").unwrap();
-    assert_eq!(store.len(), 6);
+    assert_eq!(store.len(), experiments.len());
     assert_eq!(store.get(store.key(&experiments[5])), Some(&fresh[5]));
     let other = Store::open(&file.0, "2").unwrap();
     assert_eq!(other.get(other.key(&experiments[5])), None);
@@ -180,7 +180,8 @@ fn when_it_is_stopped_what_is_done_stays() {
     )
     .unwrap();
     let have: Vec<bool> = runs.iter().map(Option::is_some).collect();
-    assert_eq!(have, [true, true, false, false, false, false]);
+    let first_two: Vec<bool> = (0..experiments.len()).map(|at| at < 2).collect();
+    assert_eq!(have, first_two);
     assert_eq!(Store::open(&file.0, "1").unwrap().len(), 2);
 }
 

@@ -159,7 +159,7 @@ impl Follower<'_> {
             return;
         };
         let next = &self.records[next];
-        let late = next.ts - r.ts > self.facts.profile.tick_nsec();
+        let late = next.ts.saturating_sub(r.ts) > self.facts.profile.tick_nsec();
         if late && (next.softirq && self.moves_ahead(r.cpu) || self.pulls_next(r.cpu)) {
             self.cpu(r.cpu).held = Some((r.ts, Box::new(self.sched.clone())));
         }
