@@ -8,8 +8,8 @@
 //!          wakes ours has woken, too.
 //! Deviations. Not asked: newly idle CPUs for which the kernel pulled nothing, since whether they looked depends on random
 //!          numbers and measured costs; periodic passes that moved nothing, after the first since a move told the time
-//!          (jiffies may be one more when a pass ends), and where one of the queues changes before the pass can be over. That a stopper is woken by balancing is seen from the softirq that
-//!          wakes it.
+//!          (jiffies may be one more when a pass ends), and where one of the queues changes before the pass can be over.
+//!          That a stopper is woken by balancing is seen from the softirq that wakes it.
 
 use super::Follower;
 use super::cpu::Move;
@@ -42,7 +42,7 @@ impl Follower<'_> {
     fn timers_wake(&self, cpu: u32) -> bool {
         let own = self.times.records_of(cpu, self.at + 1);
         let mut own = own.iter().map(|&at| &self.records[at]);
-        let interrupted = own.by_ref().find(|r| r.softirq || !r.irq);
+        let interrupted = own.find(|r| r.softirq || !r.irq);
         interrupted
             .is_some_and(|r| matches!(r.what, What::Waking { .. }) && Self::is_before_balancing(r))
     }
@@ -120,7 +120,7 @@ impl Follower<'_> {
     /// Does one of the queues change before the pass can be over? Then the kernel may have looked at them after that.
     fn queues_change(&self, r: &Record, moves: &[Move]) -> bool {
         let over = self.next_on_cpu[self.at].map(|next| self.records[next].ts);
-        let tick = r.ts + self.facts.profile.tick_nsec();
+        let tick = r.ts.saturating_add(self.facts.profile.tick_nsec());
         let over = over.map_or(tick, |next| next.min(tick));
         let of_queues = |cpu: u32| moves.iter().any(|m| m.orig == cpu || m.dest == cpu);
         let later = self.records[self.at + 1..].iter();

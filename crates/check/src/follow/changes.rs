@@ -117,7 +117,7 @@ impl Follower<'_> {
         let rq = &self.sched.rqs[t.cpu];
         let since = *self.passed_over.entry(task).or_insert(rq.clock);
         let turns = STARVED * u64::from(rq.nr_running);
-        rq.clock.saturating_sub(since) > turns * self.virtual_slice(t.se)
+        rq.clock.saturating_sub(since) > turns.saturating_mul(self.virtual_slice(t.se))
     }
 
     fn virtual_slice(&mut self, se: SeId) -> u64 {

@@ -4,12 +4,12 @@
 //!          has both CPUs, for a pass never takes from the group that it balances for. Ours does a pass over that
 //!          domain, with the state as it was when the pass's first record was written and the clocks that its records
 //!          tell. If that record came more than a tick after the CPU's last one, without a timer interrupt in between,
-//!          interrupts were off, as they are while it waits for the busiest queue's lock: which queue that is and how much
-//!          to move from there it had found before, and ours is asked that with the state as it was then. How often balancing had failed is what following led to. If ours moves nothing with that, which the
-//!          kernel did, balancing has failed more often: the fewest times with which ours moves something, as long as
-//!          there was time for so many passes since the kernel last moved something in that domain, with which the
-//!          count begins anew. If yet another number gives the kernel's answer, it is not recorded. From then on it has
-//!          that value.
+//!          interrupts were off, as they are while it waits for the busiest queue's lock: which queue that is and how
+//!          much to move from there it had found before, and ours is asked that with the state as it was then. How often
+//!          balancing had failed is what following led to. If ours moves nothing with that, which the kernel did,
+//!          balancing has failed more often: the fewest times with which ours moves something, as long as there was time
+//!          for so many passes since the kernel last moved something in that domain, with which the count begins anew.
+//!          If yet another number gives the kernel's answer, it is not recorded. From then on it has that value.
 //! Deviations. How often balancing had failed is not recorded: it shows only in that something is moved.
 
 use super::Follower;
