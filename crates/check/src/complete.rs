@@ -8,7 +8,7 @@
 //! Not here. The end of a wakeup: see `wakeup_ends`; what the recording says of itself: see `record`.
 
 use crate::facts::{Facts, GroupFacts};
-use crate::record::{Record, What};
+use crate::record::{Party, Record, What};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +42,13 @@ pub(crate) fn add_wakings(records: Vec<Record>) -> Vec<Record> {
 }
 
 /// Leaves out the hierarchies of other controllers, cpusets for one, whose groups are no task groups. The CPU controller's
-/// is the one with most of the groups that are told of; where no group is told nothing is left out. Its number.
-fn retain_cpu_hierarchy(records: &mut Vec<Record>, groups: &BTreeMap<String, GroupFacts>) -> u64 {
+/// is the one with most of the groups that are told of. Where none of them is in any, nothing is left out, unless they
+/// are `listed` completely. Its number.
+fn retain_cpu_hierarchy(
+    records: &mut Vec<Record>,
+    groups: &BTreeMap<String, GroupFacts>,
+    listed: bool,
+) -> u64 {
     let mut told: BTreeMap<u64, BTreeSet<&String>> = BTreeMap::new();
     for r in records.iter() {
         if let What::Mkdir { root, path } | What::Attach { root, path, .. } = &r.what
@@ -61,7 +66,7 @@ fn retain_cpu_hierarchy(records: &mut Vec<Record>, groups: &BTreeMap<String, Gro
         What::Mkdir { root, .. } | What::Attach { root, .. } => Some(*root) != cpu,
         _ => false,
     };
-    if !groups.is_empty() {
+    if listed || cpu.is_some() {
         records.retain(|r| !is_other(&r.what));
     }
     cpu.unwrap_or(0)
@@ -69,7 +74,7 @@ fn retain_cpu_hierarchy(records: &mut Vec<Record>, groups: &BTreeMap<String, Gro
 
 /// Makes the groups that no event makes, and puts tasks into those they are said to be in.
 pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
-    let root = retain_cpu_hierarchy(records, &facts.groups);
+    let root = retain_cpu_hierarchy(records, &facts.groups, facts.groups_listed);
     let Some(first) = records.first() else {
         return;
     };
@@ -92,6 +97,23 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
         start.push(at_start(What::Attach { pid, root, path }));
     }
     records.splice(0..0, start);
+}
+
+/// The first of those who are said to be in a group that no event names.
+pub(crate) fn unknown_member(records: &[Record], facts: &Facts) -> Option<String> {
+    let known = |who: &str| {
+        let pid = who.parse().ok();
+        let is = |party: &Party| Some(party.pid) == pid || party.comm == who && party.pid != 0;
+        records.iter().any(|record| match &record.what {
+            What::Switch { prev, next, .. } => is(prev) || is(next),
+            What::Waking {
+                pid: waking, comm, ..
+            } => Some(*waking) == pid || comm == who,
+            _ => false,
+        })
+    };
+    let mut unknown = { facts.members.iter() }.filter(|(who, _)| !known(who));
+    unknown.next().map(|(who, _)| who.clone())
 }
 
 /// Threads and their groups: those named by number or by the name that an event gives them.
@@ -137,13 +159,15 @@ mod tests {
             let group = |path: &&str| ((*path).to_owned(), GroupFacts::default());
             paths.iter().map(group).collect()
         };
-        let kept = |paths: &[&str]| {
+        let kept = |paths: &[&str], listed| {
             let mut records = all.clone();
-            let root = retain_cpu_hierarchy(&mut records, &told(paths));
+            let root = retain_cpu_hierarchy(&mut records, &told(paths), listed);
             (root, records.len())
         };
-        assert_eq!(kept(&["/", "/a", "/b"]), (1, 2));
-        assert_eq!(kept(&["/"]), (0, 0), "neither has a task group");
-        assert_eq!(kept(&[]), (0, 4), "no file tells of any");
+        assert_eq!(kept(&["/", "/a", "/b"], true), (1, 2));
+        assert_eq!(kept(&["/b"], false), (1, 2));
+        assert_eq!(kept(&["/"], true), (0, 0), "neither has a task group");
+        assert_eq!(kept(&[], false), (0, 4), "no file tells of any");
+        assert_eq!(kept(&["/c"], false), (0, 4), "there may be others");
     }
 }

@@ -51,10 +51,17 @@ pub enum Error {
         /// What a trace is called.
         names: &'static [&'static str],
     },
+    /// A task that is said to be in a group is not in the recording.
+    UnknownTask {
+        /// Its name or thread id, as given.
+        who: String,
+    },
     /// The trace lacks events without which nothing can be decided.
     NoEvents {
         /// What to record.
         event: &'static str,
+        /// Parts of the trace could not be read: the events may have been there.
+        damaged: bool,
     },
 }
 
@@ -89,9 +96,21 @@ impl fmt::Display for Error {
                 folder.display(),
                 names.join(", ")
             ),
-            Error::NoEvents { event } => {
-                write!(f, "the trace has no {event} events: record with -e {event}")
-            }
+            Error::UnknownTask { who } => write!(
+                f,
+                "no task of the recording has the name or thread id {who}: give a name as sched_switch shows it, at most 15 bytes"
+            ),
+            Error::NoEvents {
+                event,
+                damaged: false,
+            } => write!(f, "the trace has no {event} events: record with -e {event}"),
+            Error::NoEvents {
+                event,
+                damaged: true,
+            } => write!(
+                f,
+                "the trace is cut off or damaged, and what can be read of it has no {event} events: copy it whole, or record again"
+            ),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::gaps::{self, Gap};
 use crate::record::{self, Record};
 use crate::wakeup_ends;
 use fairwind_sched::KernelProfile;
-use fairwind_trace::read::ReadStats;
+use fairwind_trace::read::{ReadStats, Severity};
 use fairwind_trace::{TraceFile, TraceInfo};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -58,12 +58,16 @@ impl Recording {
         if gaps.contains(&gaps::SWITCHES) {
             return Err(Error::NoEvents {
                 event: "sched_switch",
+                damaged: stats.total(Severity::Damage) > 0,
             });
         }
         if gaps.contains(&gaps::WAKING) {
             records = complete::add_wakings(records);
         } else if gaps.contains(&gaps::WAKEUP) {
             records = wakeup_ends::add(records);
+        }
+        if let Some(who) = complete::unknown_member(&records, &facts) {
+            return Err(Error::UnknownTask { who });
         }
         let run_queue_offset = tell_run_queue_time(&mut records, &mut facts, trace.info());
         complete::add_groups(&mut records, &facts);

@@ -230,6 +230,36 @@ fn unpacked(folder: &Path) -> Vec<u8> {
 }
 
 #[test]
+fn a_trace_without_its_events_is_refused_with_the_reason() {
+    let folder = scratch("no-events");
+    let path = folder.join("trace.dat");
+    let whole = fs::read(trace("trace-v7-zstd.dat")).unwrap();
+    // Formats and names are at the beginning, and the events of all CPUs follow.
+    let cut = (1..64).map(|part| whole.len() * part / 64).find_map(|len| {
+        fs::write(&path, &whole[..len]).unwrap();
+        match Recording::open(&path, as_6_12()) {
+            Err(Error::NoEvents { event, damaged }) => Some((event, damaged)),
+            _ => None,
+        }
+    });
+    assert_eq!(cut, Some(("sched_switch", true)));
+}
+
+#[test]
+fn a_recording_is_followed_by_the_rules_of_any_release() {
+    for name in ["limits-6.12", "limits-6.1", "wakers-smt-6.12"] {
+        for release in Release::ALL {
+            let given = Given {
+                release: Some(release),
+                ..Given::default()
+            };
+            let report = report(&project("recordings").join(name), given);
+            assert_eq!(report.kernel, release);
+        }
+    }
+}
+
+#[test]
 fn a_folder_without_a_trace_names_what_it_looks_for() {
     let error = Recording::open(&scratch("empty"), Given::default()).unwrap_err();
     assert!(error.to_string().contains("trace.dat, "), "{error}");
@@ -246,4 +276,10 @@ fn groups_and_members_can_be_given() {
     assert_eq!(recording.facts().groups["/web"].shares, 2048);
     let report = check(&recording);
     assert!(!gaps(&report).contains(&"groups"));
+    let given = Given {
+        members: vec![("nosuch".into(), "/web".into())],
+        ..as_6_12()
+    };
+    let refused = Recording::open(&trace("perf.data"), given).unwrap_err();
+    assert!(matches!(refused, Error::UnknownTask { who } if who == "nosuch"));
 }

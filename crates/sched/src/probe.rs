@@ -425,6 +425,7 @@ impl Sched {
 mod tests {
     use super::*;
     use crate::profile::{KernelProfile, Release};
+    use crate::task::TaskState;
     use crate::topology::Topology;
     use crate::units::{GroupId, TaskId};
 
@@ -518,6 +519,33 @@ mod tests {
             before.1.wrapping_add(500)
         );
         assert_eq!(sched.ses[se].vruntime, charged, "it is told by itself");
+    }
+
+    #[test]
+    fn a_weight_told_on_the_way_into_a_queue_is_what_the_queue_counts() {
+        let profile = KernelProfile::new(Release::V6_1, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        for _ in 0..2 {
+            let task = sched.spawn(CPU, 0);
+            sched.wake_up_new_task(CPU, task, 0);
+        }
+        sched.schedule(CPU, 1000, false);
+        sched.set_current_state(CPU, TaskState::Interruptible);
+        let sleeper = sched.schedule(CPU, 2000, false).prev;
+        sched.hold_probes();
+        let mut values = NOTHING_SHOWN;
+        values[ProbeField::Weight as usize] = Some(2 << 20);
+        let told = Told {
+            point: ProbePoint::PlaceEntity,
+            se: SeId::NONE,
+            id: 1,
+            values,
+        };
+        sched.probes.as_mut().unwrap().told.push(told);
+        sched.try_to_wake_up(CPU, sleeper, 3000, 0);
+        assert_eq!(sched.ses[sched.tasks[sleeper].se].load.weight, 2 << 20);
+        let root = sched.rqs[CPU].cfs;
+        assert_eq!(sched.cfs_rqs[root].load.weight, 3 << 20);
     }
 
     #[test]

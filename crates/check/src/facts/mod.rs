@@ -68,6 +68,8 @@ pub struct Facts {
     pub topology: Topology,
     /// Groups by their path, `/` the root.
     pub groups: BTreeMap<String, GroupFacts>,
+    /// These are all groups that there were: a file lists them.
+    pub groups_listed: bool,
     /// When `tasks` and `queues` were so.
     pub clock: Option<ClockFacts>,
     /// CPUs at that time.
@@ -124,6 +126,7 @@ impl Facts {
             profile: KernelProfile::new(release, topology.nr_cpus()),
             topology,
             groups: BTreeMap::new(),
+            groups_listed: false,
             clock: None,
             cpus: Vec::new(),
             tasks: Vec::new(),
@@ -137,6 +140,7 @@ impl Facts {
         if cgroups.is_empty() && given.cgroups.is_empty() {
             facts.gaps.push(gaps::GROUPS);
         }
+        facts.groups_listed = !cgroups.is_empty();
         let given_lines = given.cgroups.iter().map(String::as_str);
         facts.groups = groups::read(cgroups.lines().chain(given_lines));
         let told_of = facts.members.iter().map(|(_, group)| group.clone());
@@ -256,9 +260,12 @@ fn read_optional(path: &Path) -> Result<String, Error> {
 /// The release that a `uname -a` line names.
 fn release_of(uname: &str) -> Option<Release> {
     let numbers = uname.split([' ', '-']).filter(|word| word.contains('.'));
-    numbers
-        .filter_map(|word| word.match_indices('.').nth(1).map(|(end, _)| &word[..end]))
-        .find_map(Release::parse)
+    // Of 6.12.117 the first two numbers; a release candidate has no third.
+    let release = |word: &'_ str| {
+        let end = word.match_indices('.').nth(1);
+        Release::parse(&word[..end.map_or(word.len(), |(end, _)| end)])
+    };
+    numbers.into_iter().find_map(release)
 }
 
 #[cfg(test)]
@@ -273,6 +280,7 @@ mod tests {
             release_of("Linux a 6.1.0-49-amd64 Debian 6.1.192-1"),
             Some(Release::V6_1)
         );
+        assert_eq!(release_of("Linux a 6.12-rc3 x86_64"), Some(Release::V6_12));
         assert_eq!(release_of("Linux a 5.10.0"), None);
     }
 }

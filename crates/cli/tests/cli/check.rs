@@ -21,6 +21,12 @@ fn a_recording_is_checked_and_the_forms_agree() {
     let score = &json["measures"]["pick"];
     assert_eq!(cells[1], score["decisions"].to_string());
     assert_eq!(cells[2], score["agree"].to_string());
+    assert_eq!(cells[3].parse(), Ok(score["percent"].as_f64().unwrap()));
+    assert!(table.starts_with("kernel     6.12\n"), "{table}");
+    assert_eq!(
+        (&json["kernel"], &json["cpus"]),
+        (&"6.12".into(), &1.into())
+    );
 }
 
 #[test]
@@ -109,6 +115,6 @@ fn a_simulations_own_trace_is_followed() {
         .run("run hackbench:groups=1,loops=5 -m 1x4x1 -k 6.1 --trace own.dat")
         .clean();
     // A pick may hang on where a new task began, which a trace alone does not tell.
-    let check = "check own.dat -k 6.1 -m 1x4x1 -r pick=99.5 -r preemption=100";
+    let check = "check own.dat -m 1x4x1 -r pick=99.5 -r preemption=100";
     assert_eq!(folder.run(check).code, Some(0));
 }

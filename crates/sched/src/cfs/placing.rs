@@ -98,7 +98,14 @@ impl Sched {
         self.update_cfs_group(se);
         self.account_entity_enqueue(cfs_rq, se);
         if flags & ENQUEUE_WAKEUP != 0 {
+            let counted = self.ses[se].load.weight;
             self.place_entity_cfs(cfs_rq, se, false);
+            // A probe may have told another weight than the queue has just counted.
+            let load = &mut self.cfs_rqs[cfs_rq].load;
+            if self.ses[se].load.weight != counted {
+                load.sub(counted);
+                load.add(self.ses[se].load.weight);
+            }
         }
         if flags & ENQUEUE_MIGRATED != 0 {
             self.ses[se].exec_start = 0;
