@@ -143,6 +143,18 @@ pub(crate) struct RunArgs {
     #[arg(short, long = "set", value_name = "TUNABLE=V", help_heading = "System")]
     pub(crate) settings: Vec<String>,
 
+    /// Set what a group's file says: /web/cpu.max='50000 200000', /web/cpu.weight=200
+    ///
+    /// Other settings of the group stay as the workload has them. Files are cpu.weight, cpu.weight.nice, cpu.shares,
+    /// cpu.max, cpu.max.burst, cpu.idle, cpuset.cpus, cpu.uclamp.min and cpu.uclamp.max. May be given several times.
+    #[arg(
+        short,
+        long = "cgroup",
+        value_name = "PATH/FILE=VALUE",
+        help_heading = "System"
+    )]
+    pub(crate) cgroups: Vec<String>,
+
     /// What the scheduler's own work costs: as on the machine, or nothing
     #[arg(long, value_name = "COSTS", value_enum, default_value_t = CostSet::Machine, help_heading = "System")]
     pub(crate) costs: CostSet,

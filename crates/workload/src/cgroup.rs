@@ -87,6 +87,9 @@ pub struct Bandwidth {
     pub burst_us: u64,
 }
 
+/// The least and the most that `cpu.shares` becomes.
+pub(crate) const SHARES_MIN: u32 = 2;
+pub(crate) const SHARES_MAX: u32 = 262_144;
 /// Period of a group that states none.
 pub const DEFAULT_PERIOD_US: u64 = 100_000;
 /// Shortest quota and period the kernel takes.
@@ -95,6 +98,35 @@ pub const QUOTA_PERIOD_MIN_US: u64 = 1_000;
 pub const PERIOD_MAX_US: u64 = 1_000_000;
 /// Largest quota, and quota with burst: 44 bits of µs, so that ratios fit the kernel's words.
 pub const QUOTA_MAX_US: u64 = (1 << 44) - 1;
+
+/// What `cpu.max` says, `QUOTA PERIOD` or the quota alone, where the quota may be `max`: both in µs.
+pub(crate) fn cpu_max(text: &str) -> Option<(Option<u64>, u64)> {
+    let mut words = text.split_ascii_whitespace();
+    let quota = match words.next()? {
+        "max" => None,
+        quota => Some(quota.parse().ok()?),
+    };
+    let period = words
+        .next()
+        .map_or(Some(DEFAULT_PERIOD_US), |period| period.parse().ok())?;
+    words.next().is_none().then_some((quota, period))
+}
+
+/// A percentage with up to two decimals, or `max`, in 1024ths, rounded to the nearest.
+pub(crate) fn uclamp(text: &str) -> Option<u16> {
+    if text == "max" {
+        return Some(1024);
+    }
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let fine = (1..=3).contains(&whole.len()) && decimals.len() <= 2;
+    if !fine || !digits(whole) || !digits(decimals) {
+        return None;
+    }
+    // Two digits after the point always, so that the number counts hundredths of a percent.
+    let hundredths: u32 = format!("{whole}{decimals:0<2}").parse().ok()?;
+    (hundredths <= 10_000).then_some(((hundredths * 1024 + 5_000) / 10_000) as u16)
+}
 
 /// Why the kernel would refuse a limit.
 pub(crate) fn refusal(bandwidth: &Bandwidth) -> Option<&'static str> {

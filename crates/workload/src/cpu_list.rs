@@ -3,7 +3,8 @@
 //! Model.       `0-3,8` names CPUs 0 to 3 and 8; `0-15:2/4` the first 2 of every 4 of a range.
 //! Source.      lib/bitmap-str.c `bitmap_parselist` @ 6.12 (without its `all` and `N`).
 
-use super::attrs::CPU_MAX;
+/// Highest CPU number taken; the largest kernels are built for this many.
+pub(crate) const CPU_MAX: u32 = 8191;
 
 /// What a list must look like.
 const EXPECTED: &str = "a list of CPUs such as \"0-3,8\" or \"0-15:2/4\", 0 to 8191";
@@ -41,7 +42,7 @@ pub(crate) fn cpu_list(text: &str) -> Result<Vec<u32>, &'static str> {
 
 fn number(text: &str) -> Result<u32, &'static str> {
     let number = text.trim().parse().map_err(|_| EXPECTED)?;
-    if i64::from(number) > CPU_MAX {
+    if number > CPU_MAX {
         Err(EXPECTED)
     } else {
         Ok(number)

@@ -8,8 +8,10 @@
 
 mod action;
 pub mod cgroup;
+mod cpu_list;
 mod error;
 mod global;
+mod group_file;
 mod guest;
 mod json;
 mod parse;
@@ -23,6 +25,7 @@ pub use action::*;
 pub use cgroup::{Bandwidth, GroupSpec, GroupWeight};
 pub use error::{Error, ErrorKind, Warning};
 pub use global::{Calibration, Global, LogSize, RealRun};
+pub use group_file::{GROUP_FILES, GroupFileError};
 pub use guest::*;
 pub use parse::{parse, parse_files};
 pub use runtime::*;

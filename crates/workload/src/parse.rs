@@ -10,7 +10,6 @@
 mod attrs;
 mod cgroups;
 mod context;
-mod cpu_list;
 mod event;
 mod global;
 mod guests;

@@ -83,7 +83,8 @@ pub(crate) struct CompareArgs {
 
     /// What to compare: NAME, NAME:TASK or NAME:/GROUP; may be given several times
     ///
-    /// Without it, what the programs are run for; of files, throughput or time, and wakeup latency.
+    /// Without it, what the programs are run for; of files, throughput or time, wakeup latency, and the time throttled
+    /// where groups have limits.
     #[arg(
         long = "metric",
         value_name = "NAME",
@@ -135,6 +136,7 @@ Kernels:
   6.12,NO_RUN_TO_PARITY            with a feature switched, as --feature of 'fairwind run'
   6.1,migration_cost_ns=100us      with a tunable set, as --set of 'fairwind run'
   NO_RUN_TO_PARITY,hz=1000         in --with: the base, and these
+  /web/cpu.max=50000 200000        with a file of a group of the workload, as --cgroup of 'fairwind run'
 
 Metrics:
   loops         loops/s     runs of tasks through their phases (default, if the workload has no end)
@@ -144,7 +146,7 @@ Metrics:
   share         %           CPU time, of that of the whole machine
   stall         %           CPU time lost to cold caches
   waited        ms          time tasks could run and had no CPU, added up
-  throttled     ms          time tasks waited for quota, added up
+  throttled     ms          time tasks waited for quota, added up (default, if a group has a limit)
   nr_throttled              periods in which a group was throttled; of a group only
   wakeups switches migrations ipis  /s
   lock_wait     ms          time CPUs waited for run-queue locks
@@ -161,6 +163,7 @@ Verdicts:
 Examples:
   fairwind compare app.json --with NO_RUN_TO_PARITY
   fairwind compare app.json web.json --base 6.1 --with 6.12 --seeds 10 --metric p99:worker
+  fairwind compare app.json --with /web/cpu.max.burst=20000 --with '/web/cpu.max=50000 200000' --metric throttled:/web
   fairwind compare netperf --load 60,120,240 -m spr-2x60 --with NO_SIS_UTIL --style intel
 
 Exit codes:

@@ -1,8 +1,9 @@
 //! `KERNEL[,SWITCH]…`: a kernel and its switches in one word.
 //!
-//! Model.       What begins with the name of a kernel is that kernel; an item with `=` is a tunable, as --set has it,
-//!              any other a feature, as --feature has it. In --with the kernel may be left out: then it is the base's,
-//!              with the base's switches before its own.
+//! Model.       What begins with the name of a kernel is that kernel; an item that begins with `/` is a file of a group of
+//!              the workload, as --cgroup has it, any other with `=` a tunable, as --set has it, and the rest features, as
+//!              --feature has them. In --with the kernel may be left out: then it is the base's, with the base's
+//!              switches before its own.
 
 use crate::error::Error;
 use crate::profile;
@@ -18,6 +19,8 @@ pub(crate) struct Kernel {
     pub(crate) release: Release,
     /// Its profile, and what differs from its defaults.
     pub(crate) choice: Choice,
+    /// Files of groups to write before the run: `/web/cpu.max=50000 200000`.
+    pub(crate) group_files: Vec<String>,
     switches: Vec<String>,
 }
 
@@ -55,14 +58,18 @@ fn read(option: &str, text: &str, base: Option<&Kernel>, nr_cpus: usize) -> Resu
                 .hint("SPEC is KERNEL[,SWITCH]..., as in 6.12,NO_SIS_UTIL,hz=1000"),
         );
     }
+    let (group_files, kernel): (Vec<_>, Vec<_>) =
+        { switches.iter().cloned() }.partition(|switch| switch.starts_with('/'));
     let (settings, features): (Vec<_>, Vec<_>) =
-        { switches.iter().cloned() }.partition(|switch| switch.contains('='));
-    let choice = profile::choose(release, nr_cpus, &features, &settings)
+        { kernel.into_iter() }.partition(|switch| switch.contains('='));
+    let mut choice = profile::choose(release, nr_cpus, &features, &settings)
         .map_err(|error| error.within(&format!("{option} {text}")))?;
+    choice.settings.extend(group_files.iter().cloned());
     Ok(Kernel {
         label: text.to_string(),
         release,
         choice,
+        group_files,
         switches,
     })
 }
@@ -82,6 +89,9 @@ mod tests {
         let other = with("6.12", &base, 8).unwrap();
         assert_eq!(other.release, Release::V6_12);
         assert!(other.choice.settings.is_empty());
+        let limited = with("/web/cpu.max=50000 200000,hz=250", &base, 8).unwrap();
+        assert_eq!(limited.group_files, ["/web/cpu.max=50000 200000"]);
+        assert_eq!(limited.choice.profile.hz, 250);
     }
 
     #[test]

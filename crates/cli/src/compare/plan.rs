@@ -26,7 +26,8 @@ pub(crate) struct Case {
     pub(crate) load: Option<String>,
     /// What to compare.
     pub(crate) metrics: Vec<Metric>,
-    workload: Arc<Workload>,
+    /// `[kernel]`: the workload, its groups' files written as that says.
+    workloads: Vec<Arc<Workload>>,
     programs: Arc<Vec<Program>>,
 }
 
@@ -55,7 +56,7 @@ impl Plan {
         }
         let kernels = kernels(args, machine.nr_cpus())?;
         let asked = metrics(args);
-        let cases = cases(args, &asked)?;
+        let cases = cases(args, &asked, &kernels)?;
         let mut plan = Plan {
             machine: Arc::new(machine),
             kernels,
@@ -82,11 +83,11 @@ impl Plan {
         let mut experiments = Vec::new();
         for seed in args.seed..args.seed + args.seeds {
             for case in &self.cases {
-                for kernel in &self.kernels {
+                for (kernel, workload) in self.kernels.iter().zip(&case.workloads) {
                     let load = case.load.as_deref().unwrap_or("as it is");
                     experiments.push(Experiment {
                         label: format!("{} {load}, {}, seed {seed}", case.name, kernel.label),
-                        workload: Arc::clone(&case.workload),
+                        workload: Arc::clone(workload),
                         programs: Arc::clone(&case.programs),
                         machine: Arc::clone(&self.machine),
                         profile: kernel.choice.profile.clone(),
@@ -99,7 +100,7 @@ impl Plan {
         experiments
     }
 
-    /// Puts each workload on the machine once; tells what it asks for and does not get. Chooses metrics where none were
+    /// Puts each workload on the machine once, and again with other settings of its groups; tells what it asks for and does not get. Chooses metrics where none were
     /// asked for.
     fn try_out(&mut self, choose: bool) -> Result<(), Error> {
         let mut told = Vec::new();
@@ -117,9 +118,15 @@ impl Plan {
             }
             if choose {
                 let programs = Arc::clone(&self.cases[case].programs);
-                self.cases[case].metrics = default_metrics(&simulation, &programs);
+                let limited = self.cases[case].workloads.iter().any(|w| has_limits(w));
+                self.cases[case].metrics = default_metrics(&simulation, &programs, limited);
             }
             endless |= end_of(&simulation) != simulation.end();
+            for (kernel, _) in { self.kernels.iter().enumerate().skip(1) }
+                .filter(|(_, kernel)| !kernel.group_files.is_empty())
+            {
+                self.experiments[self.experiment(case, kernel, 0)].simulation()?;
+            }
         }
         if endless {
             output::note(&no_end());
@@ -165,7 +172,24 @@ fn metrics(args: &CompareArgs) -> Vec<Metric> {
     asked
 }
 
-fn cases(args: &CompareArgs, asked: &[Metric]) -> Result<Vec<Case>, Error> {
+/// A workload under each kernel.
+fn under(kernels: &[Kernel], name: &str, workload: &Workload) -> Result<Vec<Arc<Workload>>, Error> {
+    let plain = Arc::new(workload.clone());
+    let under = |kernel: &Kernel| {
+        if kernel.group_files.is_empty() {
+            return Ok(Arc::clone(&plain));
+        }
+        let mut workload = workload.clone();
+        for file in &kernel.group_files {
+            let written = workload.write_group_file(file);
+            written.map_err(|error| Error::input(error).within(&format!("{file} of {name}")))?;
+        }
+        Ok(Arc::new(workload))
+    };
+    kernels.iter().map(under).collect()
+}
+
+fn cases(args: &CompareArgs, asked: &[Metric], kernels: &[Kernel]) -> Result<Vec<Case>, Error> {
     let mut cases: Vec<Case> = Vec::new();
     for text in &args.workloads {
         let subjects = subject::read(text, &args.loads)?;
@@ -174,21 +198,21 @@ fn cases(args: &CompareArgs, asked: &[Metric]) -> Result<Vec<Case>, Error> {
             let what = format!("WORKLOAD {text}: there is another one called {name}");
             return Err(Error::input(what));
         }
-        cases.extend(subjects.into_iter().map(|subject| {
+        for subject in subjects {
             let own = program_metrics(&subject.programs);
             let metrics = { asked.iter() }.filter_map(|metric| {
                 let own = own.iter().find(|(own, _)| own.name == metric.name);
                 let general = || has_part(&subject.workload, metric).then(|| metric.clone());
                 own.map(|(own, _)| own.clone()).or_else(general)
             });
-            Case {
+            cases.push(Case {
                 metrics: metrics.collect(),
+                workloads: under(kernels, &subject.name, &subject.workload)?,
                 name: subject.name,
                 load: subject.load,
-                workload: Arc::new(subject.workload),
                 programs: Arc::new(subject.programs),
-            }
-        }));
+            });
+        }
     }
     for metric in asked {
         let is_there = |case: &Case| case.metrics.iter().any(|own| own.name == metric.name);
@@ -223,7 +247,7 @@ fn unknown_metric(metric: &Metric, cases: &[Case]) -> Error {
         .collect();
     let (what, word, known): (_, _, Vec<&str>) = match part(metric) {
         Some(part) if Metric::parse(stem).is_ok() => {
-            let known = cases.iter().flat_map(|case| parts(&case.workload));
+            let known = cases.iter().flat_map(|case| parts(&case.workloads[0]));
             (
                 "no workload has such a task or group",
                 part,
@@ -250,9 +274,14 @@ fn unknown_metric(metric: &Metric, cases: &[Case]) -> Error {
     failure.hint(format!("there are: {}", names.join(", ")))
 }
 
+fn has_limits(workload: &Workload) -> bool {
+    let mut limits = { workload.groups.iter() }.filter_map(|group| group.bandwidth);
+    limits.any(|limit| limit.quota_us.is_some())
+}
+
 /// What each program is run for; else throughput of a workload that goes on, or time of one that ends, and wakeup
-/// latency.
-fn default_metrics(simulation: &Simulation, programs: &[Program]) -> Vec<Metric> {
+/// latency, and where groups are limited the time that this costs.
+fn default_metrics(simulation: &Simulation, programs: &[Program], limited: bool) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     let mut before = None;
     for (metric, _) in program_metrics(programs) {
@@ -265,11 +294,10 @@ fn default_metrics(simulation: &Simulation, programs: &[Program]) -> Vec<Metric>
     if metrics.is_empty() {
         let ends = simulation.end().is_none() && simulation.workload_ends();
         let first = if ends { "elapsed" } else { "loops" };
-        metrics.extend(
-            { [first, "p99"] }
-                .iter()
-                .filter_map(|name| Metric::parse(name).ok()),
-        );
+        let names = [first, "p99"]
+            .into_iter()
+            .chain(limited.then_some("throttled"));
+        metrics.extend(names.filter_map(|name| Metric::parse(name).ok()));
     }
     metrics
 }

@@ -41,7 +41,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     for note in &machine.notes {
         output::note(&format!("machine {}: {note}", machine.name));
     }
-    let (workload, programs) = input::read(&args.workloads)?;
+    let (mut workload, programs) = input::read(&args.workloads)?;
+    for file in &args.cgroups {
+        let written = workload.write_group_file(file);
+        written.map_err(|error| Error::input(error).within(&format!("--cgroup {file}")))?;
+        choice.settings.push(file.clone());
+    }
     let warnings = workload.warnings.iter().map(ToString::to_string);
     for warning in profile::warnings(&choice)
         .chain(idle_options(args))

@@ -39,6 +39,27 @@ w p99 (us), lower is better
     assert!(text.contains("The seed changes nothing here"), "{text}");
 }
 
+/// What a group's file says can differ as a kernel can, and is what --cgroup of a run sets.
+#[test]
+fn settings_of_groups_are_compared() {
+    let folder = Folder::with("compare_groups", LIMITED);
+    let json = |args: &str| -> Value { serde_json::from_str(&folder.run(args).clean()).unwrap() };
+    let compared = json(
+        "compare w.json -m 1x2x2 -d 1s --with 6.1,/a/cpu.max=40000 --with /a/cpu.max=max -n 1 --format json",
+    );
+    let throttled = { compared["rows"].as_array().unwrap().iter() }
+        .find(|row| row["metric"] == "throttled")
+        .expect("it is compared without being asked for where there are limits");
+    let values = |kernel: usize| throttled["kernels"][kernel]["values"][0].as_f64().unwrap();
+    let run = json("run w.json -m 1x2x2 -d 1s -k 6.1 --cgroup /a/cpu.max=40000 --format json");
+    assert_eq!(run["settings"], serde_json::json!(["/a/cpu.max=40000"]));
+    assert_eq!(run["groups"][1]["quota_usec"], 40000);
+    let all = run["group_tasks"][0]["throttled_ns"].as_f64().unwrap() / 1e6;
+    assert_eq!(values(1), all);
+    assert!(values(0) > values(1) && values(1) > 0.0);
+    assert_eq!(values(2), 0.0);
+}
+
 /// One report of `fairwind run` a seed, from which the numbers must come.
 #[test]
 fn numbers_are_those_of_single_runs() {

@@ -129,6 +129,35 @@ fn features_and_tunables_that_do_not_exist() {
 }
 
 #[test]
+fn files_of_groups_that_cannot_be_written() {
+    let folder = Folder::new("errors_groups");
+    folder.write(
+        "w.json",
+        r#"{ "tasks": { "a": { "taskgroup": "/web", "run": 1000 } } }"#,
+    );
+    refused(
+        &folder,
+        "run w.json --cgroup /wbe/cpu.max=1000",
+        &["--cgroup /wbe", "no group /wbe", "did you mean /web?"],
+    );
+    refused(
+        &folder,
+        "run w.json --cgroup /web/cpu.max=1",
+        &["--cgroup /web/cpu.max=1", "at least 1000 us"],
+    );
+    refused(
+        &folder,
+        "compare w.json --with 6.1,/web/cpu.weight=0",
+        &["/web/cpu.weight=0 of w", "1 to 10000"],
+    );
+    refused(
+        &folder,
+        "compare w.json --with /web/cpuset.cpus=99",
+        &["CPU 99", "/web"],
+    );
+}
+
+#[test]
 fn values_that_make_no_sense() {
     let folder = Folder::with("errors_values", GOOD);
     refused(

@@ -34,13 +34,26 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
+/// The words of a command, as a shell splits them: blanks between single quotes do not end a word.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for (at, part) in command.split('\'').enumerate() {
+        let quoted = at % 2 == 1;
+        for (nth, piece) in part.split(|c: char| c == ' ' && !quoted).enumerate() {
+            if nth > 0 {
+                words.push(String::new());
+            }
+            words.last_mut().expect("there is one").push_str(piece);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// Why a `fairwind` command fails, if it does.
 fn failure(command: &str, folder: &Path) -> Option<String> {
-    let mut arguments: Vec<String> = command
-        .split_whitespace()
-        .skip(1)
-        .map(str::to_string)
-        .collect();
+    let mut arguments = words(command);
+    arguments.remove(0);
     for i in 1..arguments.len() {
         if NAMES_OUTPUT.contains(&arguments[i - 1].as_str()) {
             arguments[i] = folder.join(&arguments[i]).to_string_lossy().into_owned();

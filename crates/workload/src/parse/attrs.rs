@@ -12,9 +12,9 @@
 
 use super::cgroups;
 use super::context::Context;
-use super::cpu_list::cpu_list;
 use super::keys::Keys;
 use super::names::path_fault;
+use crate::cpu_list::{CPU_MAX, cpu_list};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Kind, Place, Value};
 use crate::spec::{Affinity, Attrs, DeadlineParams, GroupIdx, Policy};
@@ -34,9 +34,6 @@ pub(crate) const KEYS: &[&str] = &[
     "taskgroup",
     "working_set",
 ];
-
-/// Highest CPU number taken; the largest kernels are built for this many.
-pub(crate) const CPU_MAX: i64 = 8191;
 
 /// Policy and group in force at a point of the reading.
 #[derive(Clone, Copy)]
@@ -272,7 +269,7 @@ fn numbers(cx: &Context<'_>, value: &Value, what: &str) -> Result<Vec<u32>, Erro
     }
     let mut set = Vec::with_capacity(values.len());
     for value in values {
-        set.push(cx.int(value, 0, CPU_MAX, &expected)? as u32);
+        set.push(cx.int(value, 0, CPU_MAX.into(), &expected)? as u32);
     }
     set.sort_unstable();
     set.dedup();

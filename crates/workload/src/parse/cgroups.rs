@@ -10,7 +10,9 @@ use super::attrs::cpus;
 use super::context::Context;
 use super::keys::{Keys, comment};
 use super::names::path_fault;
-use crate::cgroup::{Bandwidth, DEFAULT_PERIOD_US, GroupSpec, GroupWeight, refusal};
+use crate::cgroup::{
+    self, Bandwidth, DEFAULT_PERIOD_US, GroupSpec, GroupWeight, SHARES_MAX, SHARES_MIN, refusal,
+};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Kind, Member, Place, Value};
 use crate::spec::{GroupIdx, ROOT_GROUP};
@@ -185,7 +187,7 @@ fn settings_of(cx: &mut Context<'_>, keys: &Keys<'_>) -> Result<GroupSpec, Error
                 }
                 "cpu.shares" => {
                     let shares = cx.int(value, 0, i64::MAX, "shares, from 0")?;
-                    let clamped = shares.clamp(2, 262_144);
+                    let clamped = shares.clamp(SHARES_MIN.into(), SHARES_MAX.into());
                     if clamped != shares {
                         cx.warn(
                             value.at,
@@ -290,30 +292,18 @@ fn bandwidth(cx: &mut Context<'_>, keys: &Keys<'_>) -> Result<Option<Bandwidth>,
 /// `"QUOTA PERIOD"`, `[QUOTA, PERIOD]` or the quota alone, where the quota may be "max".
 fn cpu_max(cx: &Context<'_>, value: &Value) -> Result<(Option<u64>, u64), Error> {
     let expected = "\"QUOTA PERIOD\" or [QUOTA, PERIOD] in us, where the quota may be \"max\"";
-    let quota_of = |text: &str| match text {
-        "max" => Ok(None),
-        _ => text.parse().map(Some).map_err(|_| cx.bad(value, expected)),
-    };
     let number = |value: &Value| {
         cx.int(value, 0, i64::MAX, expected)
             .map(|number| number as u64)
     };
     match &value.kind {
         Kind::Int(_) => Ok((Some(number(value)?), DEFAULT_PERIOD_US)),
-        Kind::Text(text) => {
-            let mut words = text.split_ascii_whitespace();
-            let (quota, period) = (words.next().unwrap_or(""), words.next());
-            let period = match period.map(str::parse) {
-                None => DEFAULT_PERIOD_US,
-                Some(Ok(period)) if words.next().is_none() => period,
-                Some(_) => return Err(cx.bad(value, expected)),
-            };
-            Ok((quota_of(quota)?, period))
-        }
+        Kind::Text(text) => cgroup::cpu_max(text).ok_or_else(|| cx.bad(value, expected)),
         Kind::Array(values) => match values.as_slice() {
             [quota, period] => {
                 let quota = match &quota.kind {
-                    Kind::Text(text) => quota_of(text)?,
+                    Kind::Text(text) if text == "max" => None,
+                    Kind::Text(text) => Some(text.parse().map_err(|_| cx.bad(value, expected))?),
                     _ => Some(number(quota)?),
                 };
                 Ok((quota, number(period)?))
@@ -330,20 +320,8 @@ fn percent(cx: &Context<'_>, value: &Value) -> Result<u16, Error> {
     let written = match &value.kind {
         Kind::Int(number) => number.to_string(),
         Kind::Number(written) => written.clone(),
-        Kind::Text(text) if text == "max" => return Ok(1024),
         Kind::Text(text) => text.trim().to_string(),
         _ => return Err(cx.mistyped(value, expected)),
     };
-    let (whole, decimals) = written.split_once('.').unwrap_or((&written, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let fine = (1..=3).contains(&whole.len()) && decimals.len() <= 2;
-    if !fine || !digits(whole) || !digits(decimals) {
-        return Err(cx.bad(value, expected));
-    }
-    // Two digits after the point always, so that the number counts hundredths of a percent.
-    let hundredths: u32 = format!("{whole}{decimals:0<2}").parse().unwrap_or(u32::MAX);
-    if hundredths > 10_000 {
-        return Err(cx.bad(value, expected));
-    }
-    Ok(((hundredths * 1024 + 5_000) / 10_000) as u16)
+    cgroup::uclamp(&written).ok_or_else(|| cx.bad(value, expected))
 }
