@@ -173,6 +173,16 @@ impl Sched {
         Some(i32::from(missed < moves.len()))
     }
 
+    /// Begins a call of schedule(): the running task leaves its queue for the state that was
+    /// [set](Self::set_current_state). The next call goes on with that.
+    pub fn follow_block(&mut self, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        self.rqs[cpu].clock_skip_requested = false;
+        self.update_rq_clock(cpu);
+        self.block_curr(cpu);
+        self.rqs[cpu].curr_has_left = true;
+    }
+
     /// Calls schedule() and then makes `next` the running task, whatever was picked. The pick is in the result's `next`.
     /// False if `next` is not queued here and so cannot run.
     pub fn follow_switch(&mut self, cpu: CpuId, now: Nanos, next: TaskId) -> (Switch, bool) {

@@ -75,6 +75,9 @@ pub struct Rq {
     pub clock_skip_requested: bool,
     /// 6.1: the clock stands still until the switch is done (RQCF_ACT_SKIP).
     pub clock_skip_active: bool,
+    /// The running task has left its queue, and the call of schedule() for which it did is to go on
+    /// ([`Sched::follow_block`](crate::Sched::follow_block)).
+    pub curr_has_left: bool,
     /// Interrupt or steal time not yet taken off `clock_task`.
     pub nontask_time: Nanos,
     /// Time in interrupts that the clock of the tasks has not passed over yet.

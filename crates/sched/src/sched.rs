@@ -205,6 +205,7 @@ impl Sched {
                 clock_idle: 0,
                 clock_skip_requested: false,
                 clock_skip_active: false,
+                curr_has_left: false,
                 nontask_time: 0,
                 irq_time: 0,
                 cfs: CfsRqId(cpu.0),

@@ -61,12 +61,9 @@ impl Sched {
             prev
         } else {
             if !preempt && prev_state != TaskState::Running {
-                let flags = if prev_state == TaskState::Dead {
-                    DEQUEUE_SPECIAL
-                } else {
-                    0
-                };
-                self.block_task(cpu, prev, flags);
+                if !core::mem::take(&mut self.rqs[cpu].curr_has_left) {
+                    self.block_curr(cpu);
+                }
                 voluntary = true;
             }
             self.pick_next_task(cpu, prev)
@@ -90,6 +87,17 @@ impl Sched {
             prev_state,
             next,
         }
+    }
+
+    /// The running task leaves its queue, for the state it is in.
+    pub(crate) fn block_curr(&mut self, cpu: CpuId) {
+        let curr = self.rqs[cpu].curr;
+        let flags = if self.tasks[curr].state == TaskState::Dead {
+            DEQUEUE_SPECIAL
+        } else {
+            0
+        };
+        self.block_task(cpu, curr, flags);
     }
 
     pub(crate) fn finish_switch(

@@ -64,7 +64,12 @@ impl Follower<'_> {
                 self.begin_pass(r);
             }
             self.cpu(r.cpu).clocks.insert(cpu.0, clock);
-            if !waking && !pulling {
+            if self.charges_to_queue(r.cpu, cpu) {
+                let before = self.sched.rqs[cpu].need_resched;
+                self.sched.follow_charge(cpu, clock);
+                let asks = self.sched.rqs[cpu].need_resched && !before;
+                self.cpu(r.cpu).resched_by_charge = asks;
+            } else if !waking && !pulling {
                 // Balancing, or somebody who asks for run times.
                 self.sched.follow_charge(cpu, clock);
                 if !own && !r.irq && !self.moves_next() {
@@ -87,6 +92,25 @@ impl Follower<'_> {
             self.cpu(r.cpu).pending_clock = None;
             self.charge(r, clock);
         }
+    }
+
+    /// Is the charge that of queueing the task that this CPU wakes? Where that, or a group above it, was still queued
+    /// (DELAY_DEQUEUE), or another task of its group is, the charge comes after that, to see whether it preempts.
+    fn charges_to_queue(&self, by: u32, cpu: CpuId) -> bool {
+        let woken = self.cpus[by as usize].waking;
+        let Some(task) = woken.and_then(|pid| self.known(pid)) else {
+            return false;
+        };
+        let mut se = self.sched.tasks[task].se;
+        while se.is_some() && !self.sched.ses[se].on_rq {
+            let cfs_rq = self.queue_on(cpu, se);
+            let running = self.sched.cfs_rqs[cfs_rq].curr;
+            if running.is_some() {
+                return self.sched.ses[running].is_task();
+            }
+            se = self.sched.cfs_rqs[cfs_rq].se;
+        }
+        false
     }
 
     /// Does a CPU go on with moving a task?
@@ -298,7 +322,7 @@ impl Follower<'_> {
                 .map(|(&cpu, &clock)| (CpuId(cpu), clock));
             for (queue, clock) in own.into_iter().chain(others) {
                 let locked = recorded[..mine].iter().any(|(mine, _)| *mine == queue);
-                if !locked && clock > self.sched.rqs[queue].clock {
+                if !locked && clock >= self.sched.rqs[queue].clock {
                     recorded.push((queue, clock));
                 }
             }

@@ -45,6 +45,8 @@ pub(super) struct CpuContext {
     pub(super) charged_ahead: Option<(TaskId, usize)>,
     /// The task it is waking and queueing, between `sched_waking` and `sched_wakeup`.
     pub(super) waking: Option<i32>,
+    /// What was charged as it queued the task that it is waking has asked for a reschedule.
+    pub(super) resched_by_charge: bool,
     /// Clocks that it updated on queues while holding their lock.
     pub(super) clocks: BTreeMap<u32, u64>,
     /// Moves out of `schedule()`.

@@ -19,6 +19,7 @@ mod clock;
 mod cpu;
 mod jiffies;
 mod judge_moves;
+mod leaving;
 mod limits;
 mod moves;
 mod order;
@@ -187,6 +188,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower.follow_same_silently(record);
         follower.take_effects(record.cpu);
         follower.end_told(record);
+        follower.leave_queue_for_sleep(record);
         follower.note_charged_ahead();
         follower.end_timers_softirq(record);
         follower.hold(record);

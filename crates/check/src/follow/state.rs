@@ -34,7 +34,7 @@ impl Follower<'_> {
         let cfs = &self.sched.cfs_rqs[cfs_rq];
         // A queue with sums, which begin at this number, has no floor.
         let last = cfs.nr_queued == 0 && self.sched.is_fair(task);
-        let ran = cfs.curr == se || last;
+        let ran = cfs.curr == se && self.sched.ses[se].on_rq || last;
         if !ran || cfs.avg_load != 0 || behind <= credit {
             return;
         }

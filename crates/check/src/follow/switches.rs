@@ -60,7 +60,9 @@ impl Follower<'_> {
         self.unthrottle_above(r, next_task, clock);
         self.told_of(ProbePoint::PutPrevEntity, prev_task);
         self.told_of(ProbePoint::SetNextEntity, next_task);
-        let sleeps = prev.pid != 0 && prev_state != PrevState::Runnable;
+        let sleeps = prev.pid != 0
+            && prev_state != PrevState::Runnable
+            && !self.sched.rqs[cpu].curr_has_left;
         let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
         // Sleepers whose dequeue was delayed are taken off before the CPU looks for others' tasks.
         let rq = &self.sched.rqs[cpu];
@@ -133,7 +135,7 @@ impl Follower<'_> {
         }
     }
 
-    fn set_prev_state(&mut self, cpu: CpuId, state: PrevState) {
+    pub(super) fn set_prev_state(&mut self, cpu: CpuId, state: PrevState) {
         let state = match state {
             PrevState::Runnable => return,
             PrevState::Interruptible => TaskState::Interruptible,
@@ -276,7 +278,7 @@ impl Follower<'_> {
     }
 
     /// Puts the next task by the recording on this CPU's queue, if it is not there.
-    fn mend_next(&mut self, cpu: CpuId, next: TaskId, clock: u64) {
+    pub(super) fn mend_next(&mut self, cpu: CpuId, next: TaskId, clock: u64) {
         let t = &self.sched.tasks[next];
         let awake = t.is_queued() && !self.sched.is_blocked(next);
         if !self.is_ordinary(next) || awake && t.cpu == cpu {

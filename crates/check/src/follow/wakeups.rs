@@ -153,7 +153,8 @@ impl Follower<'_> {
             }
         });
         self.changed_by_place(task);
-        let before = self.sched.rqs[cpu].need_resched;
+        let by_charge = std::mem::take(&mut self.cpu(r.cpu).resched_by_charge);
+        let before = self.sched.rqs[cpu].need_resched && !by_charge;
         let curr = self.sched.rqs[cpu].curr;
         let followed = FollowedWakeup {
             this_cpu: CpuId(wakeup.by),
