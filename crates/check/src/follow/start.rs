@@ -22,8 +22,8 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
         rq.clock_pelt_idle = start;
         rq.clock_idle = start;
         rq.next_balance = jiffies;
-        // A CPU that is idle has begun to be.
-        rq.idle_stamp = start.max(1);
+        // A CPU that is idle has begun to be; of two, most likely the one that was brought up later did so later.
+        rq.idle_stamp = start.max(1) + u64::from(cpu.0);
     }
     for facts in &facts.cpus {
         if facts.cpu as usize >= sched.nr_cpus() || facts.next_balance == 0 {
