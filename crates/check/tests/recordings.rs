@@ -50,8 +50,8 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2040, 1405),
-            (Measure::Preemption, 1750, 1616),
+            (Measure::Pick, 2047, 1355),
+            (Measure::Preemption, 1749, 1616),
         ],
     );
 }
@@ -87,9 +87,9 @@ fn mix_on_smt_of_6_12() {
     expect(
         "mix-smt-6.12",
         &[
-            (Measure::State, 3658, 3656),
+            (Measure::State, 3658, 3657),
             (Measure::Pick, 701, 701),
-            (Measure::Preemption, 474, 472),
+            (Measure::Preemption, 473, 472),
             (Measure::Placement, 311, 296),
             (Measure::Balance, 41, 37),
         ],
@@ -143,7 +143,7 @@ fn realtime_of_6_12() {
     expect(
         "realtime-6.12",
         &[
-            (Measure::State, 1718, 1694),
+            (Measure::State, 1718, 1696),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 112, 110),
             (Measure::Placement, 335, 328),
@@ -171,7 +171,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4472),
+            (Measure::State, 5211, 4482),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 295, 293),
@@ -185,7 +185,7 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2096, 1976),
+            (Measure::State, 2094, 1976),
             (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
             (Measure::Placement, 350, 337),
