@@ -7,17 +7,17 @@ use crate::effects::Effect;
 use crate::flags::{DEQUEUE_SAVE, DEQUEUE_SLEEP, ENQUEUE_MIGRATED, ENQUEUE_RESTORE};
 use crate::rq::Rq;
 use crate::sched::Sched;
-use crate::task::{Class, OnRq, Task, TaskState};
+use crate::task::{Class, OnRq, Task, TaskState, TaskStats};
 use crate::units::{CpuId, TaskId};
 
 /// A task gets its CPU.
 #[inline]
-pub(crate) fn sched_info_arrive(rq: &mut Rq, task: &mut Task) {
+pub(crate) fn sched_info_arrive(rq: &mut Rq, task: &mut Task, stats: &mut TaskStats) {
     if task.last_queued != 0 {
         let delta = rq.clock - core::mem::take(&mut task.last_queued);
         task.last_arrival = rq.clock;
-        task.stats.run_delay += delta;
-        task.stats.pcount += 1;
+        stats.run_delay += delta;
+        stats.pcount += 1;
         rq.stats.run_delay += delta;
         rq.stats.pcount += 1;
     }
@@ -47,7 +47,7 @@ impl Sched {
         if t.last_queued != 0 {
             let rq = &mut self.rqs[cpu];
             let delta = rq.clock - core::mem::take(&mut t.last_queued);
-            t.stats.run_delay += delta;
+            self.task_stats[task].run_delay += delta;
             rq.stats.run_delay += delta;
         }
     }

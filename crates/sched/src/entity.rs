@@ -169,7 +169,7 @@ pub struct SchedStatistics {
 }
 
 /// A schedulable entity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct SchedEntity {
     /// Its weight.
     pub load: LoadWeight,

@@ -140,10 +140,15 @@ pub struct Probes {
 impl Probes {
     /// The running task of a CPU is next charged at this time of its clock, and the clock goes no further before.
     pub fn limit_clock(&mut self, cpu: CpuId, limit: Nanos) {
-        if self.limits.len() <= cpu.idx() {
-            self.limits.resize(cpu.idx() + 1, Nanos::MAX);
+        self.limits(cpu.idx() + 1)[cpu.idx()] = limit;
+    }
+
+    /// The same of each CPU, of at least so many.
+    pub fn limits(&mut self, nr_cpus: usize) -> &mut [Nanos] {
+        if self.limits.len() < nr_cpus {
+            self.limits.resize(nr_cpus, Nanos::MAX);
         }
-        self.limits[cpu.idx()] = limit;
+        &mut self.limits
     }
 
     /// Was the running task of a CPU not charged yet at this time of its clock?

@@ -30,6 +30,7 @@ use crate::task::{
 use crate::topology::Topology;
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -59,6 +60,8 @@ pub struct Sched {
     pub rqs: Table<CpuId, Rq>,
     /// Tasks.
     pub tasks: Table<TaskId, Task>,
+    /// What is only counted of them.
+    pub task_stats: Table<TaskId, TaskStats>,
     /// Entities of tasks and groups.
     pub ses: Table<SeId, SchedEntity>,
     /// Fair queues of groups.
@@ -66,7 +69,8 @@ pub struct Sched {
     /// Groups.
     pub groups: Table<GroupId, TaskGroup>,
     pub(crate) group_rows: GroupRows,
-    masks: Vec<(CpuMask, u32)>,
+    /// Sets of CPUs and how many each has; a clone shares them until one of the two adds another.
+    masks: Arc<Vec<(CpuMask, u32)>>,
     /// CPUs that take part in scheduling.
     pub active: CpuMask,
     /// Requests and notices of the calls since the caller last drained them.
@@ -125,11 +129,12 @@ impl Sched {
             jiffies_base: 0,
             rqs: Table::new(),
             tasks: Table::new(),
+            task_stats: Table::new(),
             ses: Table::new(),
             cfs_rqs: Table::new(),
             groups: Table::new(),
             group_rows: GroupRows::default(),
-            masks: vec![(active.clone(), nr_cpus as u32)],
+            masks: Arc::new(vec![(active.clone(), nr_cpus as u32)]),
             search_mask: CpuMask::none(nr_cpus),
             cpu_sums,
             active,
@@ -256,6 +261,7 @@ impl Sched {
         let mut se = SchedEntity::new(LoadWeight::of_nice(0), id, CfsRqId::NONE);
         se.cfs_rq = self.groups[GroupId::ROOT].cfs_rq[cpu.idx()];
         let se = self.ses.push(se);
+        self.task_stats.push(TaskStats::default());
         self.tasks.push(Task {
             se,
             policy: Policy::Normal,
@@ -294,7 +300,6 @@ impl Sched {
             uclamp: [0, 1024],
             cfs_tasks_prev: TaskId::NONE,
             cfs_tasks_next: TaskId::NONE,
-            stats: Box::new(TaskStats::default()),
         })
     }
 
@@ -341,7 +346,7 @@ impl Sched {
         if let Some(idx) = self.masks.iter().position(|(m, _)| m == mask) {
             return MaskId(idx as u32);
         }
-        self.masks.push((mask.clone(), mask.weight() as u32));
+        Arc::make_mut(&mut self.masks).push((mask.clone(), mask.weight() as u32));
         MaskId(self.masks.len() as u32 - 1)
     }
 

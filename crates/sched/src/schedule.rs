@@ -113,15 +113,16 @@ impl Sched {
         rq.curr = next;
         let t = &mut self.tasks[prev];
         t.on_cpu = false;
-        t.stats.nvcsw += u64::from(voluntary);
-        t.stats.nivcsw += u64::from(!voluntary);
+        let stats = &mut self.task_stats[prev];
+        stats.nvcsw += u64::from(voluntary);
+        stats.nivcsw += u64::from(!voluntary);
         if prev != rq.idle {
             sched_info_depart(rq, t);
         }
         let t = &mut self.tasks[next];
         t.on_cpu = true;
         if next != rq.idle {
-            sched_info_arrive(rq, t);
+            sched_info_arrive(rq, t, &mut self.task_stats[next]);
         }
         if prev_state == TaskState::Dead && voluntary && self.tasks[prev].class == Class::Fair {
             self.finish_delayed(prev);

@@ -3,7 +3,6 @@
 //! Source. include/linux/sched.h `struct task_struct`, include/linux/sched/prio.h @ 6.1, 6.12.
 
 use crate::units::{CpuId, GroupId, Nanos, SeId, TaskId};
-use alloc::boxed::Box;
 
 /// Priorities below this are real-time.
 pub const MAX_RT_PRIO: i32 = 100;
@@ -131,7 +130,7 @@ pub struct TaskStats {
 }
 
 /// A task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Task {
     /// Its fair entity (it has one in every class).
     pub se: SeId,
@@ -201,8 +200,6 @@ pub struct Task {
     pub cfs_tasks_prev: TaskId,
     /// See `cfs_tasks_prev`.
     pub cfs_tasks_next: TaskId,
-    /// Counters.
-    pub stats: Box<TaskStats>,
 }
 
 impl Task {

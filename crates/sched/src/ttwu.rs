@@ -150,12 +150,12 @@ impl Sched {
     }
 
     fn ttwu_stat(&mut self, this_cpu: CpuId, task: TaskId, wake_flags: u32) {
-        let t = &mut self.tasks[task];
-        let (cpu, local) = (t.cpu, t.cpu == this_cpu);
+        let cpu = self.tasks[task].cpu;
+        let local = cpu == this_cpu;
         let rq = &mut self.rqs[this_cpu].stats;
         rq.ttwu_count += 1;
         rq.ttwu_local += u64::from(local);
-        let stats = &mut t.stats;
+        let stats = &mut self.task_stats[task];
         stats.nr_wakeups += 1;
         stats.nr_wakeups_local += u64::from(local);
         stats.nr_wakeups_remote += u64::from(!local);

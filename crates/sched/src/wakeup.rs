@@ -116,7 +116,7 @@ impl Sched {
         if target.is_none() && features.has(Feature::WA_WEIGHT) {
             target = self.wake_affine_weight(sd, task, this_cpu, prev_cpu, sync);
         }
-        let stats = &mut self.tasks[task].stats;
+        let stats = &mut self.task_stats[task];
         stats.nr_wakeups_affine_attempts += 1;
         if target != Some(this_cpu) {
             return prev_cpu;

@@ -286,6 +286,7 @@ impl Simulation {
 
     fn task_report(&self, id: TaskId, run: &TaskRun, whole: u128) -> TaskReport {
         let t = &self.sched.tasks[id];
+        let stats = &self.sched.task_stats[id];
         let program = run.program as usize;
         TaskReport {
             name: self.runtime.name(program),
@@ -298,14 +299,14 @@ impl Simulation {
             cpu_ns: run.cpu_ns,
             share_ppm: ppm(run.cpu_ns, whole),
             stall_ns: run.stall_ns,
-            voluntary_switches: t.stats.nvcsw,
-            involuntary_switches: t.stats.nivcsw,
+            voluntary_switches: stats.nvcsw,
+            involuntary_switches: stats.nivcsw,
             migrations: self.sched.ses[t.se].nr_migrations,
             wakeups: run.wakeups,
             wakeup_latency: LatencyReport::of(&run.latencies),
             throttled_ns: run.throttled_ns,
-            run_delay_ns: t.stats.run_delay,
-            loops: self.runtime.stats(program).loops,
+            run_delay_ns: stats.run_delay,
+            loops: self.runtime.loops(program),
             ended: run.ended_at.is_some(),
         }
     }

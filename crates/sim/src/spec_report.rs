@@ -78,19 +78,20 @@ impl Merge {
     fn add(&mut self, simulation: &Simulation, id: TaskId) {
         let run = &simulation.tasks[id.idx()];
         let task = &simulation.sched.tasks[id];
+        let stats = &simulation.sched.task_stats[id];
         let report = &mut self.report;
         report.tasks += 1;
         report.ended += u64::from(run.ended_at.is_some());
         report.ended_ns = report.ended_ns.zip(run.ended_at).map(|(a, b)| a.max(b));
         report.cpu_ns += run.cpu_ns;
         report.stall_ns += run.stall_ns;
-        report.voluntary_switches += task.stats.nvcsw;
-        report.involuntary_switches += task.stats.nivcsw;
+        report.voluntary_switches += stats.nvcsw;
+        report.involuntary_switches += stats.nivcsw;
         report.migrations += simulation.sched.ses[task.se].nr_migrations;
         report.wakeups += run.wakeups;
         report.throttled_ns += run.throttled_ns;
-        report.run_delay_ns += task.stats.run_delay;
-        report.loops += simulation.runtime.stats(run.program as usize).loops;
+        report.run_delay_ns += stats.run_delay;
+        report.loops += simulation.runtime.loops(run.program as usize);
         self.latencies.merge(&run.latencies);
     }
 

@@ -38,6 +38,7 @@ use mutex::Mutexes;
 use process::Family;
 use program::{NONE, Program};
 use queue::{Link, NOT_RT, Queue};
+use stats::Log;
 pub use stats::{LoopRow, TaskStats};
 use stream::{Progress, Stream};
 use variation::Draws;
@@ -84,8 +85,8 @@ struct Task {
     wakeup_ns: u64,
     /// When the present event began, or is due.
     mark_ns: u64,
-    row: LoopRow,
-    stats: TaskStats,
+    /// Runs through a phase so far.
+    loops: u64,
 }
 
 /// Has a task ended?
@@ -140,6 +141,8 @@ pub struct Runtime {
     specs: Vec<(String, u32)>,
     buffers: Vec<BufferSpec>,
     tasks: Vec<Task>,
+    /// `[nr_tasks]`, or empty.
+    logs: Vec<Log>,
     /// `[nr_tasks]`, beside the tasks because queues walk them.
     links: Vec<Link>,
     mutexes: Mutexes,
@@ -206,6 +209,7 @@ impl Runtime {
                 .collect(),
             buffers: objects.buffers.clone(),
             tasks: Vec::new(),
+            logs: Vec::new(),
             links: Vec::new(),
             mutexes: Mutexes::new(nr_mutexes),
             pi: global.pi_enabled.then(|| PiMutexes::new(nr_mutexes)),
@@ -347,19 +351,23 @@ impl Runtime {
         &self.buffers[id.idx()]
     }
 
-    /// What rt-app would have logged of a task so far.
-    pub fn stats(&self, task: usize) -> &TaskStats {
-        &self.tasks[task].stats
+    /// How often a task has run through a phase.
+    pub fn loops(&self, task: usize) -> u64 {
+        self.tasks[task].loops
+    }
+
+    /// What rt-app would have logged of a task so far; none unless [`RunOptions::log_loops`] asks for it.
+    pub fn stats(&self, task: usize) -> Option<&TaskStats> {
+        self.logs.get(task).map(|log| &log.stats)
     }
 
     /// Counts a wakeup: the task was due at one time and on a CPU at another.
     pub fn woke(&mut self, task: usize, due_ns: u64, now_ns: u64) {
         let latency = now_ns.saturating_sub(due_ns);
         self.tasks[task].wakeup_ns = latency;
-        let stats = &mut self.tasks[task].stats;
-        stats.wakeups += 1;
-        stats.wakeup_latency_ns += latency;
-        stats.wakeup_latency_max_ns = stats.wakeup_latency_max_ns.max(latency);
+        if let Some(log) = self.logs.get_mut(task) {
+            log.stats.woke(latency);
+        }
     }
 
     /// Adds a child of a task.
@@ -414,9 +422,11 @@ impl Runtime {
             wakeup_ns: 0,
             first_ns: self.options.t_zero_ns + program.delay_ns,
             mark_ns: 0,
-            row: LoopRow::default(),
-            stats: TaskStats::default(),
+            loops: 0,
         });
+        if self.options.log_loops {
+            self.logs.push(Log::default());
+        }
         self.links.push(Link::new());
         if let Some(pi) = &mut self.pi {
             pi.add_task();

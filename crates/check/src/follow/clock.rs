@@ -12,7 +12,8 @@ use super::Follower;
 use super::cpu::ChargesOf;
 use crate::record::{Record, What};
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
-use fairwind_sched::{CfsRqId, CpuId, SeId, TaskId};
+use fairwind_sched::task::Class;
+use fairwind_sched::{CfsRqId, CpuId, Sched, SeId, TaskId};
 
 /// If the clock is further from the time stamp than this, and not since the CPU's last record, the running task is not
 /// the one followed.
@@ -150,15 +151,14 @@ impl Follower<'_> {
 
     /// A call of ours may reach the clock of the next charge before its record: it has made that charge.
     pub(super) fn note_charged_ahead(&mut self) {
-        for cpu in self.sched.rqs.ids() {
-            let context = &mut self.cpus[cpu.idx()];
-            let Some((task, charge, clock)) = context.next_charge else {
+        for (rq, charges) in self.sched.rqs.iter().zip(&mut self.charges) {
+            let Some((task, charge, clock)) = charges.next else {
                 continue;
             };
             let se = self.sched.tasks[task].se;
-            let made = self.sched.rqs[cpu].curr == task && self.sched.ses[se].exec_start == clock;
+            let made = rq.curr == task && self.sched.ses[se].exec_start == clock;
             if made && charge > self.at {
-                context.charged_ahead = Some((task, charge));
+                charges.made_ahead = Some((task, charge));
             }
         }
     }
@@ -166,7 +166,7 @@ impl Follower<'_> {
     fn charged_clock(&mut self, task: TaskId, by: u32, ts: u64, runtime: u64) -> u64 {
         let cpu = self.sched.tasks[task].cpu;
         let se = self.sched.tasks[task].se;
-        if self.cpus[cpu.idx()].charged_ahead == Some((task, self.at)) {
+        if self.charges[cpu.idx()].made_ahead == Some((task, self.at)) {
             return self.sched.rqs[cpu].clock;
         }
         let clock = if self.sched.rqs[cpu].curr == task {
@@ -282,21 +282,54 @@ impl Follower<'_> {
 
     /// Tells each queue how far its clock can go before its running task is next charged.
     pub(super) fn limit_clocks(&mut self, r: &Record) {
-        let recorded = self.recorded_clocks(r.cpu);
         self.sched.hold_probes();
-        for cpu in self.sched.rqs.ids() {
-            let here = recorded.iter().filter(|(queue, _)| *queue == cpu);
-            let first = here.map(|(_, clock)| *clock).min();
-            let next = if first.is_none() {
-                self.next_charge(cpu)
-            } else {
-                None
+        self.look_ahead_for_charges();
+        // What is recorded comes before any charge to come, and of several clocks of a queue the first.
+        let mut recorded = self.recorded_clocks(r.cpu);
+        recorded.sort_unstable();
+        recorded.dedup_by_key(|(queue, _)| *queue);
+        for (queue, clock) in recorded {
+            self.charges[queue.idx()].next = None;
+            self.limit_clock(queue, clock);
+        }
+    }
+
+    /// Finds each running task's next charge that ours has not made. All CPUs are looked at at each record, so this
+    /// looks at little of each.
+    fn look_ahead_for_charges(&mut self) {
+        let Sched {
+            rqs,
+            tasks,
+            ses,
+            probes,
+            ..
+        } = &mut self.sched;
+        let limits = probes.as_mut().map(|probes| probes.limits(rqs.len()));
+        let limits = limits.into_iter().flatten();
+        for ((rq, charges), limit) in rqs.iter().zip(&mut self.charges).zip(limits) {
+            charges.next = None;
+            *limit = u64::MAX;
+            let curr = rq.curr;
+            if curr == rq.idle || tasks[curr].class != Class::Fair || self.at == 0 {
+                continue;
+            }
+            let since = charges.made_of(curr).unwrap_or(0).max(self.at - 1);
+            let first = match &charges.known {
+                Some(known) if known.hold(curr, since) => known.first,
+                _ => {
+                    let Some(pid) = self.names.pid(curr) else {
+                        continue;
+                    };
+                    let first = self.times.charges(pid, since).first().copied();
+                    let task = curr;
+                    charges.known = Some(ChargesOf { task, since, first });
+                    first
+                }
             };
-            self.cpus[cpu.idx()].next_charge = next;
-            let limit = first
-                .or(next.map(|(_, _, clock)| clock))
-                .unwrap_or(u64::MAX);
-            self.limit_clock(cpu, limit);
+            if let Some((charge, runtime)) = first {
+                *limit = ses[tasks[curr].se].exec_start.saturating_add(runtime);
+                charges.next = Some((curr, charge, *limit));
+            }
         }
     }
 
@@ -328,32 +361,5 @@ impl Follower<'_> {
             }
         }
         recorded
-    }
-
-    /// The running task's next charge that ours has not made.
-    fn next_charge(&mut self, cpu: CpuId) -> Option<(TaskId, usize, u64)> {
-        let curr = self.sched.rqs[cpu].curr;
-        if !self.sched.is_fair(curr) {
-            return None;
-        }
-        let before = self.at.checked_sub(1)?;
-        let context = &self.cpus[cpu.idx()];
-        let made = context.charged_ahead;
-        let made = made.and_then(|(task, charge)| (task == curr).then_some(charge));
-        let since = made.map_or(before, |charge| charge.max(before));
-        let known = context.charges_of.filter(|known| known.hold(curr, since));
-        let first = match known {
-            Some(known) => known.first,
-            None => {
-                let first = self.times.charges(self.pid(curr)?, since).first().copied();
-                let task = curr;
-                let found = ChargesOf { task, since, first };
-                self.cpus[cpu.idx()].charges_of = Some(found);
-                first
-            }
-        };
-        let (charge, runtime) = first?;
-        let begun = self.sched.ses[self.sched.tasks[curr].se].exec_start;
-        Some((curr, charge, begun.saturating_add(runtime)))
     }
 }

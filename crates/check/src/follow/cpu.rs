@@ -32,17 +32,30 @@ impl ChargesOf {
     }
 }
 
+/// The charges of a CPU's running task.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Charges {
+    /// The next one, by task and record, and the clock that this tells.
+    pub(super) next: Option<(TaskId, usize, u64)>,
+    /// Those to come.
+    pub(super) known: Option<ChargesOf>,
+    /// The record to come of one that ours has already made in another call.
+    pub(super) made_ahead: Option<(TaskId, usize)>,
+}
+
+impl Charges {
+    /// The record to come of one of a task's that ours has already made.
+    pub(super) fn made_of(&self, task: TaskId) -> Option<usize> {
+        let made = self.made_ahead;
+        made.and_then(|(of, charge)| (of == task).then_some(charge))
+    }
+}
+
 /// What a CPU has recorded of a call that is not over yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CpuContext {
     /// Its own clock, updated by a call that no record has named yet.
     pub(super) pending_clock: Option<u64>,
-    /// The next charge of its running task, by task and record, and the clock that this tells.
-    pub(super) next_charge: Option<(TaskId, usize, u64)>,
-    /// Charges to come of its running task.
-    pub(super) charges_of: Option<ChargesOf>,
-    /// The record to come of a charge that ours has already made in another call.
-    pub(super) charged_ahead: Option<(TaskId, usize)>,
     /// The task it is waking and queueing, between `sched_waking` and `sched_wakeup`.
     pub(super) waking: Option<i32>,
     /// What was charged as it queued the task that it is waking has asked for a reschedule.

@@ -46,7 +46,7 @@ use crate::judge::{Decision, Judge, Measure};
 use crate::record::{Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
-use cpu::CpuContext;
+use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
@@ -78,6 +78,8 @@ pub(crate) struct Follower<'a> {
     moved: BTreeMap<SdId, u64>,
     judge: Judge,
     cpus: Vec<CpuContext>,
+    /// `[nr_cpus]`, beside these because all are looked at at each record.
+    charges: Vec<Charges>,
     names: Names,
     wakeups: BTreeMap<i32, PendingWakeup>,
     /// Wakeups whose CPU is being chosen.
@@ -123,6 +125,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let sched = start::scheduler(facts, start, first_jiffy);
     let mut follower = Follower {
         cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
+        charges: vec![Charges::default(); facts.topology.nr_cpus()],
         names: Names::new(facts),
         facts,
         records,

@@ -43,6 +43,11 @@ impl Names {
         }
     }
 
+    /// The kernel's number of a task that the recording names.
+    pub(super) fn pid(&self, task: TaskId) -> Option<i32> {
+        self.names.get(&task).map(|(pid, _)| *pid)
+    }
+
     /// All tasks that have been named.
     pub(super) fn tasks(&self) -> impl Iterator<Item = TaskId> {
         self.names.keys().copied()
@@ -185,7 +190,7 @@ impl Follower<'_> {
 
     /// A task's thread id.
     pub(super) fn pid(&self, task: TaskId) -> Option<i32> {
-        self.names.names.get(&task).map(|(pid, _)| *pid)
+        self.names.pid(task)
     }
 
     /// Does it run programs, rather than being a CPU's idle task or stopper?

@@ -15,6 +15,7 @@ use crate::domain::{Arena, ArenaId, Domains, SgId, SpanId};
 use crate::sched::Sched;
 use crate::table::Table;
 use crate::units::CpuId;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -88,7 +89,7 @@ pub(crate) struct CpuSumsTable {
     /// Sums over the CPUs of each span that some group of more than one CPU has.
     groups: Arena<SpanId, GroupSums>,
     /// Those of these spans that each CPU is in.
-    spans: Table<CpuId, Vec<SpanId>>,
+    spans: Arc<Table<CpuId, Vec<SpanId>>>,
 }
 
 impl CpuSumsTable {
@@ -98,11 +99,12 @@ impl CpuSumsTable {
             rows: Table::new(),
             stale: CpuMask::all(nr_cpus),
             groups: Arena::default(),
-            spans: Table::new(),
+            spans: Arc::default(),
         };
+        let mut spans = Table::new();
         for _ in 0..nr_cpus {
             table.rows.push(CpuSums::default());
-            table.spans.push(Vec::new());
+            spans.push(Vec::new());
         }
         let mut known = vec![false; domains.spans.len()];
         for _ in &known {
@@ -111,10 +113,11 @@ impl CpuSumsTable {
         for (_, sg) in domains.sg.iter() {
             if sg.group_weight > 1 && !core::mem::replace(&mut known[sg.span.idx()], true) {
                 for cpu in domains.spans[sg.span].iter() {
-                    table.spans[cpu].push(sg.span);
+                    spans[cpu].push(sg.span);
                 }
             }
         }
+        table.spans = Arc::new(spans);
         table
     }
 

@@ -55,14 +55,14 @@ impl Sched {
             return Verdict::NotAllowed;
         }
         if !self.cpu_allowed(task, env.dst_cpu) {
-            self.tasks[task].stats.nr_failed_migrations_affine += 1;
+            self.task_stats[task].nr_failed_migrations_affine += 1;
             env.flags |= LBF_SOME_PINNED;
             self.note_other_destination(task, env);
             return Verdict::NotAllowed;
         }
         env.flags &= !LBF_ALL_PINNED;
         if self.tasks[task].on_cpu {
-            self.tasks[task].stats.nr_failed_migrations_running += 1;
+            self.task_stats[task].nr_failed_migrations_running += 1;
             return Verdict::Runs;
         }
         if env.flags & LBF_ACTIVE_LB != 0 {
@@ -74,7 +74,7 @@ impl Sched {
             self.tasks[task].sched_task_hot = hot;
             return Verdict::Moves;
         }
-        self.tasks[task].stats.nr_failed_migrations_hot += 1;
+        self.task_stats[task].nr_failed_migrations_hot += 1;
         Verdict::Hot
     }
 
@@ -116,7 +116,7 @@ impl Sched {
         if self.tasks[task].sched_task_hot {
             self.tasks[task].sched_task_hot = false;
             self.domain_stats_mut(env.sd).of_mut(env.idle).lb_hot_gained += 1;
-            self.tasks[task].stats.nr_forced_migrations += 1;
+            self.task_stats[task].nr_forced_migrations += 1;
         }
         self.deactivate_task(env.src_cpu, task, 0);
         self.set_task_cpu(task, env.dst_cpu);
@@ -171,7 +171,7 @@ impl Sched {
             self.report_candidate(task, verdict);
             if verdict != Verdict::Moves {
                 if self.tasks[task].sched_task_hot {
-                    self.tasks[task].stats.nr_failed_migrations_hot += 1;
+                    self.task_stats[task].nr_failed_migrations_hot += 1;
                 }
                 self.cfs_tasks_move_front(src_cpu, task);
                 continue;

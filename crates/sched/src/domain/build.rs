@@ -18,6 +18,7 @@ use crate::cpumask::CpuMask;
 use crate::topology::Topology;
 use crate::units::CpuId;
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -151,7 +152,7 @@ impl<'a> Builder<'a> {
             sg: Arena::default(),
             sgc: Arena::default(),
             sds: Arena::default(),
-            spans,
+            spans: Arc::new(spans),
             base: vec![SdId::NONE; nr_cpus],
             sd_llc: Vec::new(),
             sd_llc_size: Vec::new(),
@@ -178,7 +179,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn intern(&mut self, mask: &CpuMask) -> SpanId {
-        self.index.intern(&mut self.d.spans, mask)
+        self.index.intern(Arc::make_mut(&mut self.d.spans), mask)
     }
 
     /// Builds each active CPU's chain up to the level that spans them all.

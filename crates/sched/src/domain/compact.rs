@@ -10,6 +10,7 @@ use super::{Domains, SchedDomain, SchedDomainShared, SchedGroup, SchedGroupCapac
 use crate::cpumask::CpuMask;
 use crate::units::CpuId;
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -73,7 +74,7 @@ impl Domains {
             sg,
             sgc,
             sds,
-            spans,
+            spans: Arc::new(spans),
             base,
             smt,
             ..old

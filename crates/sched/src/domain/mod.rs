@@ -56,6 +56,7 @@ pub use profile::DomainProfile;
 
 use crate::cpumask::CpuMask;
 use crate::units::{CpuId, Nanos};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 use flags::SdFlags;
@@ -183,8 +184,8 @@ pub struct Domains {
     pub sgc: Arena<SgcId, SchedGroupCapacity>,
     /// The caches' shared records.
     pub sds: Arena<SdsId, SchedDomainShared>,
-    /// The sets of CPUs, each once.
-    pub spans: Arena<SpanId, CpuMask>,
+    /// The sets of CPUs, each once; clones of a tree share them.
+    pub spans: Arc<Arena<SpanId, CpuMask>>,
     /// Per CPU: the lowest domain (`rq->sd`).
     pub base: Vec<SdId>,
     /// Per CPU: the highest domain that shares a cache.

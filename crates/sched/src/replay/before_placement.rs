@@ -202,7 +202,7 @@ mod tests {
             *sched.domain_stats_mut(crate::domain::SdId(at as u32)) = Default::default();
         }
         for task in sched.tasks.ids() {
-            *sched.tasks[task].stats = TaskStats::default();
+            sched.task_stats[task] = TaskStats::default();
         }
         format!("{sched:?}")
     }

@@ -62,8 +62,9 @@ impl Simulation {
     /// `/proc/PID/schedstat`: time on a CPU, time waiting for one, times it was given one.
     pub fn task_schedstat(&self, task: TaskId) -> String {
         let t = &self.sched.tasks[task];
+        let stats = &self.sched.task_stats[task];
         let ran = self.sched.ses[t.se].sum_exec_runtime;
-        format!("{ran} {} {}\n", t.stats.run_delay, t.stats.pcount)
+        format!("{ran} {} {}\n", stats.run_delay, stats.pcount)
     }
 
     /// `/proc/PID/sched` of a task of the workload.
@@ -82,9 +83,10 @@ impl Simulation {
         lines.split_ns("se.sum_exec_runtime", se.sum_exec_runtime);
         lines.number("se.nr_migrations", se.nr_migrations);
         self.schedstat_lines(&mut lines, task);
-        lines.number("nr_switches", t.stats.nvcsw + t.stats.nivcsw);
-        lines.number("nr_voluntary_switches", t.stats.nvcsw);
-        lines.number("nr_involuntary_switches", t.stats.nivcsw);
+        let stats = &self.sched.task_stats[task];
+        lines.number("nr_switches", stats.nvcsw + stats.nivcsw);
+        lines.number("nr_voluntary_switches", stats.nvcsw);
+        lines.number("nr_involuntary_switches", stats.nivcsw);
         lines.number("se.load.weight", se.load.weight);
         let avg = &se.avg;
         lines.number("se.avg.load_sum", avg.load_sum);
@@ -120,7 +122,7 @@ impl Simulation {
     fn schedstat_lines(&self, lines: &mut Lines, task: TaskId) {
         let t = &self.sched.tasks[task];
         let se = &self.sched.ses[t.se];
-        let s = &t.stats;
+        let s = &self.sched.task_stats[task];
         lines.split_ns("wait_start", se.stats.wait_start);
         lines.split_ns("wait_max", se.stats.wait_max);
         lines.split_ns("wait_sum", se.stats.wait_sum);

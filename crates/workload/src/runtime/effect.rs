@@ -163,7 +163,7 @@ pub struct RunOptions {
     pub io_latency_ns: u64,
     /// How fast it takes data, at least 1.
     pub io_bytes_per_ms: u64,
-    /// Hand out a [`LoopRow`] for each run through a phase.
+    /// Log as rt-app does: hand out a [`LoopRow`] for each run through a phase, and sum them up.
     pub log_loops: bool,
     /// How much the steps of programs vary. Events of rt-app do not.
     pub variation: Variation,

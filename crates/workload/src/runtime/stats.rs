@@ -1,5 +1,6 @@
 //! What rt-app logs of a task: a row for each run through a phase, and their sums.
 //!
+//! Model.       Logs are kept if [`RunOptions::log_loops`](super::RunOptions::log_loops) asks for them.
 //! Units.       Nanoseconds; rt-app's logs have microseconds.
 //! Source.      rt-app doc/tutorial.txt "Log and gnuplot", src/rt-app.c `thread_body`.
 //! Deviations.  No `perf`, which counts turns of a busy loop that is not simulated.
@@ -30,6 +31,24 @@ pub struct LoopRow {
     pub timers: u32,
     /// Timers that it came to too late.
     pub missed: u32,
+}
+
+impl LoopRow {
+    /// A timer was come to at `now_ns`; its period ends at `end_ns`.
+    pub(super) fn timer(&mut self, period_ns: u64, end_ns: u64, now_ns: u64, cumulative: bool) {
+        let slack = end_ns.wrapping_sub(now_ns) as i64;
+        self.c_period_ns += period_ns;
+        self.timers += 1;
+        self.slack_ns = if cumulative {
+            self.slack_ns + slack
+        } else {
+            slack
+        };
+        if now_ns >= end_ns {
+            self.missed += 1;
+            self.wu_lat_ns = 0;
+        }
+    }
 }
 
 /// Sums over a task's rows.
@@ -70,13 +89,19 @@ pub struct TaskStats {
 }
 
 impl TaskStats {
+    pub(super) fn woke(&mut self, latency_ns: u64) {
+        self.wakeups += 1;
+        self.wakeup_latency_ns += latency_ns;
+        self.wakeup_latency_max_ns = self.wakeup_latency_max_ns.max(latency_ns);
+    }
+
     /// Mean slack, rounded towards zero; none without rows.
     pub fn slack_avg_ns(&self) -> Option<i64> {
         self.slack_ns
             .checked_div(i64::try_from(self.slack_rows).unwrap_or(i64::MAX))
     }
 
-    pub(crate) fn add(&mut self, row: &LoopRow) {
+    fn add(&mut self, row: &LoopRow) {
         let period = row.end_ns - row.start_ns;
         self.loops += 1;
         self.period_ns += period;
@@ -99,5 +124,22 @@ impl TaskStats {
             self.timers += u64::from(row.timers);
             self.missed += u64::from(row.missed);
         }
+    }
+}
+
+/// The log of one task.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Log {
+    /// The present run through a phase.
+    pub(super) row: LoopRow,
+    pub(super) stats: TaskStats,
+}
+
+impl Log {
+    /// A run through a phase ends; its row.
+    pub(super) fn end(&mut self, now_ns: u64) -> LoopRow {
+        self.row.end_ns = now_ns;
+        self.stats.add(&self.row);
+        self.row
     }
 }

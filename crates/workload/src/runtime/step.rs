@@ -52,7 +52,9 @@ impl Runtime {
             Op::PhaseEnd { phase } => return self.end_phase(task, phase, now_ns, out),
             Op::Run { ns } => {
                 state.pc += 1;
-                state.row.c_duration_ns += ns;
+                if let Some(log) = self.logs.get_mut(task) {
+                    log.row.c_duration_ns += ns;
+                }
                 state.mark_ns = now_ns;
                 if ns > 0 {
                     state.timed = true;
@@ -61,7 +63,9 @@ impl Runtime {
             }
             Op::RunTime { ns } => {
                 state.pc += 1;
-                state.row.c_duration_ns += ns;
+                if let Some(log) = self.logs.get_mut(task) {
+                    log.row.c_duration_ns += ns;
+                }
                 state.mark_ns = now_ns;
                 if ns > 0 {
                     state.timed = true;
@@ -72,7 +76,9 @@ impl Runtime {
             }
             Op::RunDone => {
                 state.pc += 1;
-                state.row.run_ns += now_ns - state.mark_ns;
+                if let Some(log) = self.logs.get_mut(task) {
+                    log.row.run_ns += now_ns - state.mark_ns;
+                }
             }
             Op::Sleep { ns } => {
                 state.pc += 1;
@@ -88,7 +94,9 @@ impl Runtime {
             }
             Op::TimerWoke => {
                 state.pc += 1;
-                state.row.wu_lat_ns += now_ns.saturating_sub(state.mark_ns);
+                if let Some(log) = self.logs.get_mut(task) {
+                    log.row.wu_lat_ns += now_ns.saturating_sub(state.mark_ns);
+                }
             }
             Op::Memory(memory) => {
                 state.pc += 1;
@@ -206,13 +214,15 @@ impl Runtime {
         if state.phase_loop == 0 {
             state.phase_ns = now_ns;
         }
-        let first = self.program.tasks[state.spec.idx()].first_phase;
-        state.row = LoopRow {
-            task,
-            phase: phase - first,
-            start_ns: now_ns,
-            ..LoopRow::default()
-        };
+        if let Some(log) = self.logs.get_mut(task) {
+            let first = self.program.tasks[state.spec.idx()].first_phase;
+            log.row = LoopRow {
+                task,
+                phase: phase - first,
+                start_ns: now_ns,
+                ..LoopRow::default()
+            };
+        }
         None
     }
 
@@ -225,10 +235,9 @@ impl Runtime {
     ) -> Option<Step> {
         let program = self.program.phases[phase as usize];
         let state = &mut self.tasks[task];
-        state.row.end_ns = now_ns;
-        state.stats.add(&state.row);
-        if self.options.log_loops {
-            out.rows.push(state.row);
+        state.loops += 1;
+        if let Some(log) = self.logs.get_mut(task) {
+            out.rows.push(log.end(now_ns));
         }
         state.phase_loop = state.phase_loop.wrapping_add(1);
         if again(program.loops, state.phase_loop, now_ns - state.phase_ns) {
@@ -270,15 +279,10 @@ impl Runtime {
         let timer = &mut self.timers[(base + timer) as usize];
         let next_ns = timer.next_ns.unwrap_or(state.first_ns) + period_ns;
         timer.next_ns = Some(next_ns);
-        let slack = next_ns.wrapping_sub(now_ns) as i64;
-        let row = &mut state.row;
-        row.c_period_ns += period_ns;
-        row.timers += 1;
-        row.slack_ns = if self.cumulative_slack {
-            row.slack_ns + slack
-        } else {
-            slack
-        };
+        if let Some(log) = self.logs.get_mut(task) {
+            log.row
+                .timer(period_ns, next_ns, now_ns, self.cumulative_slack);
+        }
         if now_ns < next_ns {
             state.pc += 1;
             state.mark_ns = next_ns;
@@ -286,8 +290,6 @@ impl Runtime {
             return Some(Step::SleepUntil(next_ns));
         }
         state.pc += 2;
-        row.missed += 1;
-        row.wu_lat_ns = 0;
         if timer.relative {
             timer.next_ns = Some(now_ns);
         }
