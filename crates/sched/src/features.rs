@@ -62,6 +62,7 @@ pub const GUEST_FEATURES: &[Feature] = &[
     Feature::PLE,
     Feature::YIELD_TO_READY,
     Feature::YIELD_TO_NR_RUNNING,
+    Feature::YIELD_TO_SKIP_GUEST_MODE,
     Feature::YIELD_TO_LOCKLESS_CHECK,
     Feature::YIELD_TO_SKIP_YIELDING,
     Feature::YIELD_TO_SKIP_HOST_MODE,
@@ -113,6 +114,7 @@ features! {
         PLE, ON, ON, ON, "vCPUs that spin for their whole window exit (kvm's ple_gap); off: they spin on";
         YIELD_TO_READY, ON, ON, ON, "a spinning vCPU looks whether another waits for a CPU, in its kernel, before it yields to it";
         YIELD_TO_NR_RUNNING, ON, ON, ON, "a directed yield gives up early where both queues hold one task only";
+        YIELD_TO_SKIP_GUEST_MODE, OFF, OFF, OFF, "a spinning vCPU passes over those in guest mode (in 3.6, before YIELD_TO_READY)";
         YIELD_TO_LOCKLESS_CHECK, OFF, OFF, OFF, "a directed yield looks whether its target waits before it locks the queues";
         YIELD_TO_SKIP_YIELDING, OFF, OFF, OFF, "a spinning vCPU passes over those whose queue another directed yield has locked";
         YIELD_TO_SKIP_HOST_MODE, OFF, OFF, OFF, "a spinning vCPU passes over those whose CPU is not in guest mode";

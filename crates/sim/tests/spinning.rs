@@ -22,6 +22,15 @@ struct Outcome {
 
 fn run(release: Release, machine: &str, features: &[(Feature, bool)], guest: &str) -> Outcome {
     let machine = Machine::load(machine).unwrap().with_costs(Costs::none());
+    run_on(machine, release, features, guest)
+}
+
+fn run_on(
+    machine: Machine,
+    release: Release,
+    features: &[(Feature, bool)],
+    guest: &str,
+) -> Outcome {
     let mut profile = KernelProfile::new(release, machine.nr_cpus());
     for &(feature, on) in features {
         profile.features.set(feature, on);
@@ -151,6 +160,21 @@ fn before_there_was_a_look_at_it_every_running_target_costs_two_locks() {
     }
 }
 
+/// As Linux 3.6 had it: the handler leaves those alone that run in guest mode, before it asks the scheduler.
+#[test]
+fn targets_in_guest_mode_are_not_tried() {
+    let as_in_3_6 = [
+        (Feature::YIELD_TO_READY, false),
+        (Feature::YIELD_TO_NR_RUNNING, false),
+        (Feature::YIELD_TO_SKIP_GUEST_MODE, true),
+    ];
+    assert_eq!(nobody_to_yield_to(&as_in_3_6).attempts, 0);
+    // With costs, others are in the handler too while one is.
+    let tried = many_handlers(&as_in_3_6);
+    assert!(tried.attempts > 0, "{tried:?}");
+    assert!(tried.attempts < many_handlers(&as_in_3_6[..2]).attempts);
+}
+
 /// As KVM is today: a vCPU that runs is not ready, and so not tried.
 #[test]
 fn running_vcpus_are_not_tried_today() {
@@ -160,38 +184,38 @@ fn running_vcpus_are_not_tried_today() {
     assert_eq!((alone.failed_alone, alone.locked), (alone.attempts, 0));
 }
 
-/// Many handlers at once: some targets' CPUs are in the host's kernel, or their queues are locked.
-#[test]
-fn targets_in_the_host_or_in_other_yields_are_passed_over() {
-    let waiters: String = (1..8)
+/// Eight vCPUs on eight CPUs, all of which want one lock, with the machine's costs.
+fn many_handlers(features: &[(Feature, bool)]) -> fairwind_sim::YieldReport {
+    let tasks: Vec<String> = (0..8)
         .map(|cpu| {
             format!(
-                ", \"w{cpu}\": {{ \"cpus\": [{cpu}], \"loop\": 50, \"spin_lock\": \"l\", \"run\": 20, \"spin_unlock\": \"l\" }}"
+                "\"w{cpu}\": {{ \"cpus\": [{cpu}], \"loop\": 50, \"spin_lock\": \"l\", \"run\": 20, \"spin_unlock\": \"l\" }}"
             )
         })
         .collect();
     let guest = format!(
-        "\"vcpus\": 8, \"workload\": {{ \"tasks\": {{ \"w0\": {{ \"loop\": 50, \"spin_lock\": \"l\", \"run\": 20, \"spin_unlock\": \"l\" }} {waiters} }} }}"
+        "\"vcpus\": 8, \"workload\": {{ \"tasks\": {{ {} }} }}",
+        tasks.join(", ")
     );
+    let machine = Machine::load("1x8x1").unwrap();
+    run_on(machine, Release::V6_1, features, &guest)
+        .report
+        .guests[0]
+        .yields
+}
+
+/// Many handlers at once: some targets' CPUs are in the host's kernel, or their queues are locked.
+#[test]
+fn targets_in_the_host_or_in_other_yields_are_passed_over() {
     for feature in [
         Feature::YIELD_TO_SKIP_HOST_MODE,
         Feature::YIELD_TO_SKIP_YIELDING,
     ] {
-        let machine = Machine::load("1x8x1").unwrap();
-        let mut profile = KernelProfile::new(Release::V6_1, 8);
-        profile.features.set(Feature::YIELD_TO_READY, false);
-        profile.features.set(Feature::YIELD_TO_NR_RUNNING, false);
-        profile.features.set(feature, true);
-        let config = Config {
-            machine,
-            profile,
-            duration: None,
-            seed: 1,
-        };
-        let text = format!("{{ \"guests\": {{ \"vm\": {{ {guest} }} }} }}");
-        let mut simulation = Simulation::new(config, parse(&text, "vm.json").unwrap()).unwrap();
-        simulation.run();
-        let yields = simulation.report(false).guests[0].yields;
+        let yields = many_handlers(&[
+            (Feature::YIELD_TO_READY, false),
+            (Feature::YIELD_TO_NR_RUNNING, false),
+            (feature, true),
+        ]);
         assert!(yields.skipped > 0, "{feature:?}: {yields:?}");
         assert_eq!(
             yields.attempts,

@@ -2,11 +2,13 @@
 //!
 //! Model.       The handler goes through the guest's vCPUs as [`Round`] says. Looking at one fetches a line of it. One that
 //!              is worth a try is yielded to: both run queues are locked, one after the other, and only then it shows
-//!              whether it runs, sleeps, or waits. YIELD_TO_LOCKLESS_CHECK looks at that before the locks;
+//!              whether it runs, sleeps, or waits. With YIELD_TO_SKIP_GUEST_MODE one in guest mode is not worth it, with
+//!              YIELD_TO_READY none that runs. YIELD_TO_LOCKLESS_CHECK looks at that before the locks;
 //!              YIELD_TO_SKIP_YIELDING passes over one whose run queue is locked by another directed yield,
 //!              YIELD_TO_SKIP_HOST_MODE one whose CPU is not in guest mode.
-//! Source.      virt/kvm/kvm_main.c `kvm_vcpu_on_spin`, kernel/sched/core.c `yield_to` @ 6.1.192. YIELD_TO_LOCKLESS_CHECK and
-//!              the two further ideas: Andrew Theurer, linux-kernel, September 2012.
+//! Source.      virt/kvm/kvm_main.c `kvm_vcpu_on_spin`, kernel/sched/core.c `yield_to` @ 6.1.192. YIELD_TO_SKIP_GUEST_MODE:
+//!              PF_VCPU in `kvm_vcpu_yield_to` @ 3.6. YIELD_TO_LOCKLESS_CHECK and the two further ideas: Andrew Theurer,
+//!              linux-kernel, September 2012.
 //! Deviations.  The handler is not preempted, whatever the preemption model.
 
 use super::vcpu::Next;
@@ -77,6 +79,9 @@ impl Simulation {
             let view = self.view(target);
             let spin = &mut self.hypervisor.vcpus[target as usize].spin;
             if !round.accepts(idx, view, spin, ready_only) {
+                continue;
+            }
+            if features.has(Feature::YIELD_TO_SKIP_GUEST_MODE) && self.mode(target) == Mode::Guest {
                 continue;
             }
             let stats = &mut self.hypervisor.guests[guest].yields;

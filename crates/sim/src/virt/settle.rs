@@ -110,7 +110,7 @@ impl Simulation {
         }
     }
 
-    fn mode(&self, vcpu: u32) -> Mode {
+    pub(crate) fn mode(&self, vcpu: u32) -> Mode {
         self.hypervisor.vcpus[vcpu as usize].account.mode()
     }
 
