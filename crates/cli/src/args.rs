@@ -17,9 +17,10 @@ pub(crate) const DEFAULT_MACHINE: &str = "desktop-8";
 
 /// Simulate what the Linux scheduler does with a workload, on any machine.
 ///
-/// Fairwind runs rt-app workloads under the fair scheduler of Linux 6.1 (CFS), 6.12 or 6.18 (EEVDF), with
-/// task groups, quotas, wakeup placement and load balancing, on a machine that need not be there.
-/// Equal commands print equal results, wherever they run.
+/// Fairwind runs rt-app workloads and models of benchmark programs under the fair scheduler of Linux 6.1 (CFS),
+/// 6.12 or 6.18 (EEVDF), with task groups, quotas, wakeup placement, load balancing and virtual machines, on a
+/// machine that need not be there. Equal commands print equal results, wherever they run. It also holds the
+/// decisions that a real kernel was recorded to take against its own.
 #[derive(Parser, Debug)]
 #[command(
     name = "fairwind",
@@ -37,14 +38,16 @@ pub(crate) struct Cli {
 
 const TOP_HELP: &str = "\
 Examples:
-  fairwind run app.json                            what each task got, on an 8-core desktop
+  fairwind run app.json                        what each task got, on an 8-core desktop
   fairwind run app.json --machine 2x32x2 --kernel 6.1
   fairwind run app.json --feature NO_RUN_TO_PARITY --set base_slice_ns=3ms
-  fairwind run app.json --trace app.pftrace        and every event, for ui.perfetto.dev
-  fairwind run hackbench:groups=4 --machine 2x32x2 a benchmark program, and what it prints
-  fairwind compare app.json --with NO_RUN_TO_PARITY    does a feature make a difference?
-  fairwind machine show spr-2x60                   a machine as a drawing
-  fairwind kernel 6.12                             its features and tunables
+  fairwind run app.json --cgroup /web/cpu.max='50000 200000'   with another CPU limit
+  fairwind run app.json --trace app.pftrace    and every event, for ui.perfetto.dev
+  fairwind run hackbench:groups=4              a benchmark program, and what it prints
+  fairwind compare app.json --with 6.1 --with NO_RUN_TO_PARITY   a difference, or noise?
+  fairwind check trace.dat                     does a recorded kernel decide as ours?
+  fairwind machine show spr-2x60               a machine as a drawing
+  fairwind kernel 6.12                         its features and tunables
 
 Exit codes:
   0    all went well

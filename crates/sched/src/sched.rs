@@ -104,7 +104,7 @@ impl Sched {
     /// A scheduler at time 0 with every CPU online and idle.
     ///
     /// # Panics
-    /// If the topology has no CPU.
+    /// If [`check_topology`](crate::domain::check_topology) refuses the topology.
     pub fn new(profile: KernelProfile, topology: Topology) -> Sched {
         let nr_cpus = topology.nr_cpus();
         assert!(nr_cpus > 0, "a machine needs a CPU");

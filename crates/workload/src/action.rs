@@ -7,23 +7,8 @@
 //! Source.      pipe(7), unix(7), tcp(7), fork(2), wait(2), pthread_join(3), poll(2).
 //! Not here.    When readers and writers are woken (see `runtime/stream`), what a call costs (the machine's).
 
+use crate::id::id;
 use crate::spec::TaskSpecId;
-
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            /// As an index.
-            #[inline]
-            pub fn idx(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
 
 id!(
     /// Names a clock of [`Measured::clocks`].

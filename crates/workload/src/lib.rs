@@ -13,6 +13,7 @@ mod error;
 mod global;
 mod group_file;
 mod guest;
+mod id;
 mod json;
 mod parse;
 pub mod programs;

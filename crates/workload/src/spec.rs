@@ -13,22 +13,7 @@ use crate::cgroup::GroupSpec;
 use crate::error::Warning;
 use crate::global::Global;
 use crate::guest::GuestSpec;
-
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            /// As an index.
-            #[inline]
-            pub fn idx(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
+use crate::id::id;
 
 id!(
     /// Names a task of [`Workload::tasks`], of which there may be many instances.

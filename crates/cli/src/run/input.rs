@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// What standard input is called in messages.
 const STDIN: &str = "<stdin>";
 
+/// How files begin that are recordings: of trace-cmd, of perf, and ftrace's text.
+const RECORDINGS: [&[u8]; 3] = [b"\x17\x08\x44tracing", b"PERFILE2", b"# tracer:"];
+
 /// Reads files, of which one may be `-`, and makes programs, that together are a workload.
 pub(crate) fn read(names: &[PathBuf]) -> Result<(Workload, Vec<Program>), Error> {
     let mut files = Vec::new();
@@ -53,6 +56,10 @@ fn read_files(paths: &[PathBuf]) -> Result<Workload, Error> {
             (path.display().to_string(), fs::read(path))
         };
         let bytes = bytes.map_err(|error| unreadable(path, &name, &error))?;
+        if RECORDINGS.iter().any(|begin| bytes.starts_with(begin)) {
+            let what = format!("{name}: is a recording of a kernel; expected a workload");
+            return Err(Error::input(what).hint("'fairwind check' takes recordings"));
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             not_text(&name, error.as_bytes(), valid)

@@ -45,8 +45,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     for file in &args.cgroups {
         let written = workload.write_group_file(file);
         written.map_err(|error| Error::input(error).within(&format!("--cgroup {file}")))?;
-        choice.settings.push(file.clone());
     }
+    choice.settings.extend(args.cgroups.iter().cloned());
     let warnings = workload.warnings.iter().map(ToString::to_string);
     for warning in profile::warnings(&choice)
         .chain(idle_options(args))
@@ -78,26 +78,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
     if kernel_files.is_some() {
         simulation.watch_pressure();
     }
-    let guests: Vec<(String, Header)> = { simulation.guests() }
-        .map(|(name, guest)| {
-            let profile = &guest.sched().profile;
-            let header = Header {
-                nr_cpus: guest.sched().nr_cpus() as u32,
-                kernel: profile.release.name().to_string(),
-                machine: name.to_string(),
-                hz: profile.hz,
-            };
-            (name.to_string(), header)
-        })
-        .collect();
     interrupt::watch()?;
-    let (sinks, guest_sinks) = traces::open(&args.traces, &header, &guests)?;
-    if !sinks.is_empty() {
-        simulation.trace_to(sinks);
-        for (idx, sinks) in guest_sinks.into_iter().enumerate() {
-            simulation.trace_guest_to(idx, sinks);
-        }
-    }
+    trace(&mut simulation, args, &header)?;
     let ending = drive::drive(&mut simulation);
     simulation.finish().map_err(traces::failed)?;
     if let Some(folder) = kernel_files {
@@ -119,20 +101,47 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Error> {
         description,
         places,
     };
-    match args.format {
-        Format::Table => output::print(&table::render(&results, args.all))?,
-        Format::Json => output::print_raw(json::render(&results)?.as_bytes())?,
-        Format::Csv => {
-            let table = args.csv_table.unwrap_or(CsvTable::Tasks);
-            output::print_raw(&csv::render(&results, table)?)?;
-        }
-    }
+    print(&results, args)?;
     match ending {
         Ending::Stopped => {
             output::note("interrupted: this is what was measured until then");
             Ok(ExitCode::from(INTERRUPTED))
         }
         Ending::Over | Ending::Stuck { .. } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Opens the traces that were asked for, those of guests included, and has the simulation write them.
+fn trace(simulation: &mut Simulation, args: &RunArgs, host: &Header) -> Result<(), Error> {
+    let header = |(name, guest): (&str, &Simulation)| {
+        let profile = &guest.sched().profile;
+        let header = Header {
+            nr_cpus: guest.sched().nr_cpus() as u32,
+            kernel: profile.release.name().to_string(),
+            machine: name.to_string(),
+            hz: profile.hz,
+        };
+        (name.to_string(), header)
+    };
+    let guests: Vec<(String, Header)> = simulation.guests().map(header).collect();
+    let (sinks, guest_sinks) = traces::open(&args.traces, host, &guests)?;
+    if !sinks.is_empty() {
+        simulation.trace_to(sinks);
+        for (idx, sinks) in guest_sinks.into_iter().enumerate() {
+            simulation.trace_guest_to(idx, sinks);
+        }
+    }
+    Ok(())
+}
+
+fn print(results: &Results, args: &RunArgs) -> Result<(), Error> {
+    match args.format {
+        Format::Table => output::print(&table::render(results, args.all)),
+        Format::Json => output::print_raw(json::render(results)?.as_bytes()),
+        Format::Csv => {
+            let table = args.csv_table.unwrap_or(CsvTable::Tasks);
+            output::print_raw(&csv::render(results, table)?)
+        }
     }
 }
 

@@ -42,6 +42,8 @@ fn workloads_that_cannot_be_read() {
         "cpu.json",
         r#"{ "cgroups": { "/g": { "cpuset.cpus": "99" } }, "tasks": { "z": { "taskgroup": "/g", "run": 1 } } }"#,
     );
+    folder.write("trace.txt", "# tracer: nop\n");
+    refused(&folder, "run trace.txt", &["a recording", "fairwind check"]);
     refused(
         &folder,
         "run key.json",

@@ -68,8 +68,11 @@ impl fmt::Display for ReadError {
             ),
             Self::Unknown { start } => {
                 f.write_str("is no trace that can be read: it begins with ")?;
-                for byte in start.iter().take(16) {
-                    write!(f, "{}", std::ascii::escape_default(*byte))?;
+                for &byte in start.iter().take(16) {
+                    match byte {
+                        b'"' | b'\'' => write!(f, "{}", char::from(byte))?,
+                        _ => write!(f, "{}", std::ascii::escape_default(byte))?,
+                    }
                 }
                 f.write_str(
                     "; expected trace.dat (trace-cmd record), perf.data (perf sched record), \

@@ -32,23 +32,8 @@ const KEYS: &[&str] = &[
     "cpu.uclamp.max",
 ];
 
-/// Keys of a group described where a task joins it: its path, and "cpus" for "cpuset.cpus".
-const INLINE_KEYS: &[&str] = &[
-    "path",
-    "cpus",
-    "cpu.weight",
-    "cpu.weight.nice",
-    "cpu.shares",
-    "cpu.max",
-    "cpu.max.burst",
-    "cpu.cfs_quota_us",
-    "cpu.cfs_period_us",
-    "cpu.cfs_burst_us",
-    "cpu.idle",
-    "cpuset.cpus",
-    "cpu.uclamp.min",
-    "cpu.uclamp.max",
-];
+/// What a group described where a task joins it has beside these: its path, and "cpus" for "cpuset.cpus".
+const INLINE_KEYS: [&str; 2] = ["path", "cpus"];
 
 /// Reads a "cgroups" section.
 pub(crate) fn section(cx: &mut Context<'_>, value: &Value) -> Result<(), Error> {
@@ -83,7 +68,8 @@ pub(crate) fn inline_group(
     members: &[Member],
     at: Place,
 ) -> Result<GroupIdx, Error> {
-    let keys = Keys::read(cx, members, INLINE_KEYS)?;
+    let known = [&INLINE_KEYS, KEYS].concat();
+    let keys = Keys::read(cx, members, &known)?;
     let Some(path) = keys.get("path") else {
         let expected = "the group's path, such as \"/a/b\"".to_string();
         return Err(cx.error(

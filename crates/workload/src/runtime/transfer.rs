@@ -9,6 +9,34 @@ use super::{Effects, Runtime, Step, Task};
 use crate::action::{Call, ObjectRef};
 
 impl Task {
+    /// The first step of a call on a stream, which pays for it; none: that is done.
+    #[inline]
+    fn begin_call(
+        &mut self,
+        stream: ObjectRef,
+        bytes: u32,
+        call_of: impl FnOnce(u32) -> Call,
+    ) -> Option<Step> {
+        if self.call.begun {
+            return None;
+        }
+        let stream = stream.of(self.instance);
+        self.call.begun = true;
+        self.call.stream = stream;
+        self.timed = true;
+        Some(Step::Call {
+            call: call_of(stream),
+            bytes,
+            stream: Some(stream),
+        })
+    }
+
+    #[inline]
+    fn end_call(&mut self) {
+        self.call = Progress::default();
+        self.pc += 1;
+    }
+
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -19,18 +47,12 @@ impl Task {
         links: &mut [Link],
         out: &mut Effects,
     ) -> Option<Step> {
+        let bytes = bytes - self.call.moved;
+        let begun = self.begin_call(stream, bytes, |stream| streams[stream as usize].read_call());
         let call = &mut self.call;
-        let bytes = bytes - call.moved;
-        if !call.begun {
-            call.begun = true;
-            call.stream = stream.of(self.instance);
+        if begun.is_some() {
             call.fetched = !streams[call.stream as usize].is_empty();
-            self.timed = true;
-            return Some(Step::Call {
-                call: streams[call.stream as usize].read_call(),
-                bytes,
-                stream: Some(call.stream),
-            });
+            return begun;
         }
         let stream = &mut streams[call.stream as usize];
         if !call.fetched && !stream.is_empty() {
@@ -50,8 +72,7 @@ impl Task {
                 ..Progress::default()
             };
         } else {
-            *call = Progress::default();
-            self.pc += 1;
+            self.end_call();
         }
         None
     }
@@ -66,22 +87,17 @@ impl Task {
         links: &mut [Link],
         out: &mut Effects,
     ) -> Option<Step> {
-        if !self.call.begun {
-            self.call.begun = true;
-            self.call.stream = stream.of(self.instance);
-            self.timed = true;
-            return Some(Step::Call {
-                call: streams[self.call.stream as usize].write_call(),
-                bytes,
-                stream: Some(self.call.stream),
-            });
+        let begun = self.begin_call(stream, bytes, |stream| {
+            streams[stream as usize].write_call()
+        });
+        if begun.is_some() {
+            return begun;
         }
         let stream = &mut streams[self.call.stream as usize];
         if !stream.write(id, bytes, &mut self.call, links, out) {
             return Some(Step::Wait);
         }
-        self.call = Progress::default();
-        self.pc += 1;
+        self.end_call();
         None
     }
 }
@@ -89,22 +105,15 @@ impl Task {
 impl Runtime {
     pub(super) fn poll(&mut self, task: u32, stream: ObjectRef) -> Option<Step> {
         let state = &mut self.tasks[task as usize];
-        if !state.call.begun {
-            state.call.begun = true;
-            state.call.stream = stream.of(state.instance);
-            state.timed = true;
-            return Some(Step::Call {
-                call: Call::Poll,
-                bytes: 0,
-                stream: Some(state.call.stream),
-            });
+        let begun = state.begin_call(stream, 0, |_| Call::Poll);
+        if begun.is_some() {
+            return begun;
         }
         let stream = &mut self.streams[state.call.stream as usize];
         if !stream.poll(task, &mut self.links) {
             return Some(Step::Wait);
         }
-        state.call = Progress::default();
-        state.pc += 1;
+        state.end_call();
         None
     }
 
