@@ -2,6 +2,7 @@
 //!
 //! Units. Shares are thousandths of a percent, rounded down, so that 100 % means all.
 
+mod explain;
 mod json;
 mod table;
 
@@ -12,7 +13,6 @@ use crate::recording::Recording;
 use fairwind_sched::Release;
 use fairwind_trace::read::ReadStats;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// Thousandths of a percent in a whole.
 const WHOLE: u64 = 100_000;
@@ -115,30 +115,6 @@ impl Report {
             *classes.entry(disagreement.class).or_default() += 1;
         }
         classes
-    }
-
-    /// The first disagreements, one a line.
-    #[must_use]
-    pub fn explain(&self, limit: usize, only: Option<Measure>) -> String {
-        let mut text = String::new();
-        let chosen = self
-            .disagreements
-            .iter()
-            .filter(|d| only.is_none_or(|m| m == d.measure));
-        for d in chosen.take(limit) {
-            let _ = writeln!(
-                text,
-                "{}.{:09} cpu{} {} ({}), {}: {}",
-                d.ts / 1_000_000_000,
-                d.ts % 1_000_000_000,
-                d.cpu,
-                d.measure.name(),
-                d.kind,
-                class_text(d.class),
-                d.text
-            );
-        }
-        text
     }
 }
 
