@@ -219,6 +219,7 @@ impl Follower<'_> {
         }
         self.end_charge(r);
         self.end_placements(r);
+        self.leave_to_others(r);
         if !r.irq || r.softirq {
             self.cpu(r.cpu).in_timer = None;
         }

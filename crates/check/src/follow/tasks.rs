@@ -24,7 +24,7 @@ const PER_CPU_KTHREADS: [&str; 6] = [
 /// Which of our tasks is which of the recording's.
 #[derive(Debug)]
 pub(super) struct Names {
-    tasks: BTreeMap<i32, TaskId>,
+    pub(super) tasks: BTreeMap<i32, TaskId>,
     names: BTreeMap<TaskId, (i32, String)>,
     before: BTreeMap<i32, TaskFacts>,
 }

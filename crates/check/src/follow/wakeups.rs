@@ -31,6 +31,10 @@ pub(super) struct PendingWakeup {
     running: bool,
     /// The task has left the CPU where it slept.
     migrated: bool,
+    /// The CPU that queues it, to which it is still to be left: it was running when it was woken.
+    left_to: Option<CpuId>,
+    /// The waker has recorded something else since.
+    goes_on: bool,
 }
 
 impl Follower<'_> {
@@ -54,6 +58,8 @@ impl Follower<'_> {
         }
         self.cpu(r.cpu).waking = self.wakes_here(pid).then_some(pid);
         let wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
+        let ahead = self.ahead.get(&self.at);
+        let target = ahead.and_then(|ahead| (ahead.remote && running).then_some(ahead.target));
         let pending = PendingWakeup {
             by: r.cpu,
             ts: r.ts,
@@ -61,10 +67,30 @@ impl Follower<'_> {
             resched_before: r.need_resched,
             running,
             migrated: false,
+            left_to: target
+                .filter(|&cpu| (cpu as usize) < self.cpus.len())
+                .map(CpuId),
+            goes_on: false,
         };
         self.wakeups.insert(pid, pending);
         if !running && !queued && self.is_ordinary(task) {
             self.begin_placement(r, pid, task, wake_flags);
+        }
+    }
+
+    /// Tasks that were woken as they went to sleep: once they sleep, and the waker has recorded something else, it has left
+    /// them to other CPUs to queue.
+    pub(super) fn leave_to_others(&mut self, r: &Record) {
+        for (pid, wakeup) in &mut self.wakeups {
+            wakeup.goes_on |= wakeup.by == r.cpu;
+            let task = self.names.tasks.get(pid);
+            let Some((&task, cpu)) = task.zip(wakeup.left_to).filter(|_| wakeup.goes_on) else {
+                continue;
+            };
+            if self.sched.rqs[self.sched.tasks[task].cpu].curr != task {
+                wakeup.left_to = None;
+                self.sched.follow_ttwu_pending(cpu, true);
+            }
         }
     }
 
