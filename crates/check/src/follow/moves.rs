@@ -173,9 +173,9 @@ impl Follower<'_> {
         }
     }
 
-    /// Moves what the kernel moved: what went to one CPU together.
+    /// Moves what the kernel moved: what went from one CPU to another together.
     pub(super) fn follow_moves(&mut self, cpu: u32, ts: u64, kernel: &[Move]) {
-        for pass in kernel.chunk_by(|a, b| a.dest == b.dest) {
+        for pass in kernel.chunk_by(|a, b| (a.orig, a.dest) == (b.orig, b.dest)) {
             let followed = self.followed(cpu, ts, pass);
             for _ in 0..self.sched.follow_pass(&followed) {
                 self.judge.mended("moved tasks that were not waiting");
