@@ -5,7 +5,7 @@
 //!        or by the CPU that it goes to.
 
 use crate::record::{Record, What};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a wakeup goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,9 +62,41 @@ pub(super) fn next_on_cpu(records: &[Record]) -> Vec<Option<usize>> {
     next
 }
 
-/// The order in which records are followed: by time, but what balancing did from its first move on comes at once, with
+/// The first records of passes that come after another one in the same softirq: from another CPU's queue, or to another.
+pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
+    let mut passes = BTreeSet::new();
+    // For each CPU in such a softirq between which CPUs it last moved a task, and the charge that it just recorded.
+    let mut moving: BTreeMap<u32, ((u32, u32), Option<usize>)> = BTreeMap::new();
+    for (at, r) in records.iter().enumerate() {
+        match r.what {
+            What::Migrate { orig, dest, .. } if r.softirq => {
+                let before = moving.insert(r.cpu, ((orig, dest), None));
+                if let Some((pair, charge)) = before
+                    && pair != (orig, dest)
+                {
+                    passes.insert(charge.unwrap_or(at));
+                }
+            }
+            What::Runtime { .. } | What::Probe { .. } if r.softirq => {
+                if let Some((_, charge)) = moving.get_mut(&r.cpu) {
+                    *charge = matches!(r.what, What::Runtime { .. }).then_some(at);
+                }
+            }
+            _ => {
+                moving.remove(&r.cpu);
+            }
+        }
+    }
+    passes
+}
+
+/// The order in which records are followed: by time, but what a balancing pass did from its first move on comes at once, with
 /// the switch that it was for. The queues are locked meanwhile, and what other CPUs record in between comes after.
-pub(super) fn order(records: &[Record], next_on_cpu: &[Option<usize>]) -> Vec<usize> {
+pub(super) fn order(
+    records: &[Record],
+    next_on_cpu: &[Option<usize>],
+    further_passes: &BTreeSet<usize>,
+) -> Vec<usize> {
     let mut order = Vec::with_capacity(records.len());
     let mut followed = vec![false; records.len()];
     let mut waking: BTreeMap<u32, i32> = BTreeMap::new();
@@ -90,7 +122,8 @@ pub(super) fn order(records: &[Record], next_on_cpu: &[Option<usize>]) -> Vec<us
         while let Some(next) = next_on_cpu[last] {
             let other = &records[next];
             let switches = matches!(other.what, What::Switch { .. }) && !r.irq;
-            if !(switches || other.what.is_inside() && other.irq == r.irq) {
+            let same_call = other.what.is_inside() && other.irq == r.irq;
+            if further_passes.contains(&next) || !(switches || same_call) {
                 break;
             }
             followed[next] = true;
@@ -186,7 +219,34 @@ mod tests {
             migrate(0, 9),
             waking(1, 9),
         ];
-        let order = order(&records, &next_on_cpu(&records));
+        let order = order(&records, &next_on_cpu(&records), &BTreeSet::new());
         assert_eq!(order, [0, 2, 4, 1, 3, 5, 6]);
+    }
+
+    #[test]
+    fn a_softirq_balances_one_domain_after_the_other() {
+        let softirq = |what| Record {
+            irq: true,
+            softirq: true,
+            ..record(1, what)
+        };
+        let charge = |pid| What::Runtime {
+            pid,
+            runtime: 1,
+            vruntime: None,
+        };
+        let migrate = |pid, orig| What::Migrate { pid, orig, dest: 1 };
+        let records = [
+            softirq(migrate(7, 0)),
+            softirq(migrate(8, 0)),
+            softirq(charge(1)),
+            softirq(charge(2)),
+            softirq(migrate(9, 2)),
+            record(0, charge(3)),
+            softirq(migrate(10, 3)),
+        ];
+        assert_eq!(further_passes(&records), BTreeSet::from([3, 6]));
+        let order = order(&records, &next_on_cpu(&records), &further_passes(&records));
+        assert_eq!(order, [0, 1, 2, 3, 4, 5, 6]);
     }
 }

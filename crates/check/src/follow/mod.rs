@@ -156,7 +156,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         other_policy: BTreeMap::new(),
     };
     follower.start_running();
-    for at in ahead::order(records, &follower.next_on_cpu) {
+    let further_passes = ahead::further_passes(records);
+    for at in ahead::order(records, &follower.next_on_cpu, &further_passes) {
         let record = &records[at];
         if record.cpu as usize >= follower.cpus.len() {
             follower
@@ -179,8 +180,10 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower.ask_again(record);
         follower.take_effects(record.cpu);
         let over = follower.next_on_cpu[at].is_none_or(|next| {
-            let next = &records[next];
-            !next.what.is_inside() || record.softirq && !next.softirq
+            let record_after = &records[next];
+            !record_after.what.is_inside()
+                || record.softirq && !record_after.softirq
+                || further_passes.contains(&next)
         });
         if over {
             follower.end_requeue(record);
