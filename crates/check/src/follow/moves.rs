@@ -20,6 +20,7 @@ impl Follower<'_> {
     /// A task went to another CPU: as part of a wakeup, or because a pass moved it.
     pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
         if self.is_waking(r.cpu, pid) {
+            self.place_delayed(r, pid);
             self.place(r, pid);
             self.leave(pid, dest);
             return;

@@ -78,10 +78,14 @@ struct Answer {
 
 impl Follower<'_> {
     /// A sleeping task is woken: it gets a CPU.
-    pub(super) fn begin_placement(&mut self, r: &Record, pid: i32, task: TaskId, wake_flags: u32) {
-        let Some(&ahead) = self.ahead.get(&self.at) else {
-            return;
-        };
+    pub(super) fn begin_placement(
+        &mut self,
+        r: &Record,
+        pid: i32,
+        task: TaskId,
+        wake_flags: u32,
+        ahead: Ahead,
+    ) {
         if ahead.target as usize >= self.cpus.len() {
             return;
         }

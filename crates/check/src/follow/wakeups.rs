@@ -35,6 +35,8 @@ pub(super) struct PendingWakeup {
     left_to: Option<CpuId>,
     /// The waker has recorded something else since.
     goes_on: bool,
+    /// How it goes on, if the task was still queued where it slept, and is not once its CPU is chosen.
+    leaves: Option<Ahead>,
 }
 
 impl Follower<'_> {
@@ -44,7 +46,6 @@ impl Follower<'_> {
         let task = self.task(pid, comm, slept_on, r.ts);
         self.wakes_stopper(r, task);
         let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
-        self.leave_queue(task);
         let queued = self.sched.tasks[task].is_queued();
         if !running {
             self.set_prio(task, prio);
@@ -58,8 +59,9 @@ impl Follower<'_> {
         }
         self.cpu(r.cpu).waking = self.wakes_here(pid).then_some(pid);
         let wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
-        let ahead = self.ahead.get(&self.at);
+        let ahead = self.ahead.get(&self.at).copied();
         let target = ahead.and_then(|ahead| (ahead.remote && running).then_some(ahead.target));
+        let placed = ahead.filter(|ahead| ahead.migrate.is_some() || ahead.remote);
         let pending = PendingWakeup {
             by: r.cpu,
             ts: r.ts,
@@ -71,16 +73,25 @@ impl Follower<'_> {
                 .filter(|&cpu| (cpu as usize) < self.cpus.len())
                 .map(CpuId),
             goes_on: false,
+            leaves: placed.filter(|_| self.sched.is_blocked(task) && !running && queued),
         };
         self.wakeups.insert(pid, pending);
-        if !running && !queued && self.is_ordinary(task) {
-            self.begin_placement(r, pid, task, wake_flags);
+        if let Some(ahead) = ahead.filter(|_| !running && !queued && self.is_ordinary(task)) {
+            self.begin_placement(r, pid, task, wake_flags, ahead);
         }
     }
 
     /// Tasks that were woken as they went to sleep: once they sleep, and the waker has recorded something else, it has left
     /// them to other CPUs to queue.
     pub(super) fn leave_to_others(&mut self, r: &Record) {
+        let delayed = |(pid, wakeup): (&i32, &PendingWakeup)| {
+            let ahead = wakeup.leaves.filter(|_| wakeup.by == r.cpu)?;
+            ahead.migrate.is_none().then_some(*pid)
+        };
+        let delayed: Vec<i32> = self.wakeups.iter().filter_map(delayed).collect();
+        for pid in delayed {
+            self.place_delayed(r, pid);
+        }
         for (pid, wakeup) in &mut self.wakeups {
             wakeup.goes_on |= wakeup.by == r.cpu;
             let task = self.names.tasks.get(pid);
@@ -94,11 +105,20 @@ impl Follower<'_> {
         }
     }
 
-    /// A sleeper that is placed, or left to its CPU to queue, was off its queue.
-    fn leave_queue(&mut self, task: TaskId) {
-        let placed = |ahead: &Ahead| ahead.migrate.is_some() || ahead.remote;
-        if self.ahead.get(&self.at).is_some_and(placed) && self.sched.follow_delayed_dequeue(task) {
+    /// The CPU of a sleeper that was still queued is being chosen: it has left its queue.
+    pub(super) fn place_delayed(&mut self, r: &Record, pid: i32) {
+        let Some(wakeup) = self.wakeups.get_mut(&pid) else {
+            return;
+        };
+        let (leaves, wake_flags) = (wakeup.leaves.take(), wakeup.wake_flags);
+        let Some((ahead, task)) = leaves.zip(self.known(pid)) else {
+            return;
+        };
+        if self.sched.follow_delayed_dequeue(task) {
             self.judge.mended("sleepers that were off their queue");
+        }
+        if self.is_ordinary(task) && !self.sched.tasks[task].is_queued() {
+            self.begin_placement(r, pid, task, wake_flags, ahead);
         }
     }
 
@@ -142,6 +162,7 @@ impl Follower<'_> {
         if direct {
             self.cpu(r.cpu).waking = None;
         }
+        self.place_delayed(r, pid);
         self.end_placement(pid);
         let Some(wakeup) = self.wakeups.remove(&pid) else {
             return;
