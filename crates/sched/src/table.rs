@@ -12,26 +12,8 @@ pub trait Id: Copy {
     fn to_idx(self) -> usize;
 }
 
-macro_rules! table_id {
-    ($($name:ty),*) => {$(
-        impl Id for $name {
-            #[inline(always)]
-            fn from_idx(idx: usize) -> Self {
-                Self(idx as u32)
-            }
-            #[inline(always)]
-            fn to_idx(self) -> usize {
-                self.0 as usize
-            }
-        }
-    )*};
-}
-
-use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
-table_id!(CfsRqId, CpuId, GroupId, SeId, TaskId);
-
 /// Rows of `T`, each named by an id of type `I`; ids count up from 0 and rows are never removed.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table<I, T> {
     rows: Vec<T>,
     id: PhantomData<I>,
@@ -70,6 +52,11 @@ impl<I: Id, T> Table<I, T> {
     /// The rows in order of id.
     pub fn iter(&self) -> core::slice::Iter<'_, T> {
         self.rows.iter()
+    }
+
+    /// Gives back memory that no row takes.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.rows.shrink_to_fit();
     }
 
     /// The ids in order.

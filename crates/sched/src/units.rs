@@ -3,12 +3,15 @@
 //! Units. Every time is in nanoseconds. [`Nanos`] is wall (sched_clock) time or a length of it; virtual
 //!        time ([`Vruntime`]) wraps around and is compared through signed differences, as the kernel does.
 
+use crate::table::Id;
+
 /// Wall-clock time since the start of the run, or a length of it, in nanoseconds.
 pub type Nanos = u64;
 
 /// Virtual runtime in nanoseconds of a nice-0 task; wraps around.
 pub type Vruntime = u64;
 
+/// Declares an id: a number that names a row of one [`Table`](crate::table::Table).
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -44,8 +47,21 @@ macro_rules! id {
                 if self.is_some() { Some(self) } else { None }
             }
         }
+
+        impl Id for $name {
+            #[inline(always)]
+            fn from_idx(idx: usize) -> Self {
+                Self(idx as u32)
+            }
+
+            #[inline(always)]
+            fn to_idx(self) -> usize {
+                self.0 as usize
+            }
+        }
     };
 }
+pub(crate) use id;
 
 id!(
     /// A logical CPU (a hardware thread), counted from 0.

@@ -11,7 +11,7 @@
 //! Not here.   What the sums are for: see `dst_group` and `group_stats`.
 
 use crate::cpumask::CpuMask;
-use crate::domain::{Arena, ArenaId, Domains, SgId, SpanId};
+use crate::domain::{Domains, SgId, SpanId};
 use crate::sched::Sched;
 use crate::table::Table;
 use crate::units::CpuId;
@@ -87,7 +87,7 @@ pub(crate) struct CpuSumsTable {
     rows: Table<CpuId, CpuSums>,
     stale: CpuMask,
     /// Sums over the CPUs of each span that some group of more than one CPU has.
-    groups: Arena<SpanId, GroupSums>,
+    groups: Table<SpanId, GroupSums>,
     /// Those of these spans that each CPU is in.
     spans: Arc<Table<CpuId, Vec<SpanId>>>,
 }
@@ -98,7 +98,7 @@ impl CpuSumsTable {
         let mut table = CpuSumsTable {
             rows: Table::new(),
             stale: CpuMask::all(nr_cpus),
-            groups: Arena::default(),
+            groups: Table::default(),
             spans: Arc::default(),
         };
         let mut spans = Table::new();
@@ -110,7 +110,7 @@ impl CpuSumsTable {
         for _ in &known {
             table.groups.push(GroupSums::default());
         }
-        for (_, sg) in domains.sg.iter() {
+        for sg in domains.sg.iter() {
             if sg.group_weight > 1 && !core::mem::replace(&mut known[sg.span.idx()], true) {
                 for cpu in domains.spans[sg.span].iter() {
                     spans[cpu].push(sg.span);

@@ -4,7 +4,7 @@ use super::replay::Found;
 use super::report::PassReport;
 use super::stats::DomainStats;
 use crate::cpumask::CpuMask;
-use crate::domain::{ArenaId, BalanceClock, SdId};
+use crate::domain::{BalanceClock, SdId};
 use crate::sched::Sched;
 use crate::units::{Nanos, TaskId};
 use alloc::vec::Vec;

@@ -8,13 +8,14 @@ use super::asym::{asym_cpu_capacity_classify, asym_cpu_capacity_scan};
 use super::capacity::{BalanceClock, BootCapacity, CpuCapacity};
 use super::check::check_topology;
 use super::flags::*;
-use super::ids::{Arena, SdId, SdsId, SgId, SgcId, SpanId};
+use super::ids::{SdId, SdsId, SgId, SgcId, SpanId};
 use super::levels::{Level, x86_levels};
 use super::numa::Numa;
 use super::profile::DomainProfile;
 use super::spans::SpanIndex;
 use super::{Domains, SchedDomain, SchedDomainShared, SchedGroupCapacity};
 use crate::cpumask::CpuMask;
+use crate::table::Table;
 use crate::topology::Topology;
 use crate::units::CpuId;
 use alloc::collections::BTreeMap;
@@ -131,7 +132,7 @@ impl<'a> Builder<'a> {
         });
         let data = data.collect();
 
-        let mut spans = Arena::default();
+        let mut spans = Table::default();
         let mut index = SpanIndex::default();
         let offline = index.intern(&mut spans, &CpuMask::none(nr_cpus));
         let smt_level = &levels[0];
@@ -148,10 +149,10 @@ impl<'a> Builder<'a> {
 
         let d = Domains {
             profile: *profile,
-            sd: Arena::default(),
-            sg: Arena::default(),
-            sgc: Arena::default(),
-            sds: Arena::default(),
+            sd: Table::default(),
+            sg: Table::default(),
+            sgc: Table::default(),
+            sds: Table::default(),
             spans: Arc::new(spans),
             base: vec![SdId::NONE; nr_cpus],
             sd_llc: Vec::new(),

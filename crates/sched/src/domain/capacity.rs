@@ -148,13 +148,8 @@ impl Builder<'_> {
 
     fn count_cores(&mut self) {
         let mut cores_of: BTreeMap<SpanId, u32> = BTreeMap::new();
-        let groups: Vec<_> = self
-            .d
-            .sg
-            .iter()
-            .map(|(sg, group)| (sg, group.span))
-            .collect();
-        for (sg, span) in groups {
+        for sg in self.d.sg.ids() {
+            let span = self.d.sg[sg].span;
             let cores = *cores_of
                 .entry(span)
                 .or_insert_with(|| self.d.nr_cores(span));

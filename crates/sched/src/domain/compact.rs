@@ -5,9 +5,10 @@
 //!             the bottom up, and keeps one of several equal overlapping rings.
 //! Invariants. Nothing that a walk from a CPU can see changes, but for the ids.
 
-use super::ids::{Arena, ArenaId, SdId, SdsId, SgId, SgcId, SpanId};
+use super::ids::{SdId, SdsId, SgId, SgcId, SpanId};
 use super::{Domains, SchedDomain, SchedDomainShared, SchedGroup, SchedGroupCapacity};
 use crate::cpumask::CpuMask;
+use crate::table::{Id, Table};
 use crate::units::CpuId;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -20,11 +21,11 @@ type GroupKey = (SpanId, SgcId, u32);
 /// Old tables, and where their entries went in the new ones.
 struct Mover {
     old: Domains,
-    sd: Arena<SdId, SchedDomain>,
-    sg: Arena<SgId, SchedGroup>,
-    sgc: Arena<SgcId, SchedGroupCapacity>,
-    sds: Arena<SdsId, SchedDomainShared>,
-    spans: Arena<SpanId, CpuMask>,
+    sd: Table<SdId, SchedDomain>,
+    sg: Table<SgId, SchedGroup>,
+    sgc: Table<SgcId, SchedGroupCapacity>,
+    sds: Table<SdsId, SchedDomainShared>,
+    spans: Table<SpanId, CpuMask>,
     sg_at: Vec<SgId>,
     sgc_at: Vec<SgcId>,
     sds_at: Vec<SdsId>,
@@ -41,11 +42,11 @@ impl Domains {
             sds_at: vec![SdsId::NONE; self.sds.len()],
             span_at: vec![SpanId::NONE; self.spans.len()],
             old: self,
-            sd: Arena::default(),
-            sg: Arena::default(),
-            sgc: Arena::default(),
-            sds: Arena::default(),
-            spans: Arena::default(),
+            sd: Table::default(),
+            sg: Table::default(),
+            sgc: Table::default(),
+            sds: Table::default(),
+            spans: Table::default(),
             rings: BTreeMap::new(),
         };
         let nr_cpus = mover.old.base.len();

@@ -7,7 +7,7 @@
 
 use super::SchedGroup;
 use super::build::Builder;
-use super::ids::{ArenaId, SdId, SgId, SgcId, SpanId};
+use super::ids::{SdId, SgId, SgcId, SpanId};
 use crate::cpumask::CpuMask;
 use crate::topology::SCHED_CAPACITY_SCALE;
 use crate::units::CpuId;
@@ -71,7 +71,7 @@ impl Builder<'_> {
         capacity.min_capacity = SCHED_CAPACITY_SCALE.into();
         capacity.max_capacity = SCHED_CAPACITY_SCALE.into();
         self.d.sg.push(SchedGroup {
-            next: SgId::from_idx(self.d.sg.len()),
+            next: self.d.sg.next_id(),
             sgc,
             span,
             words: words.start as u16..words.end as u16,

@@ -50,11 +50,12 @@ pub use asym::AsymCap;
 pub use build::DomainInput;
 pub use capacity::{BalanceClock, BootCapacity, CpuCapacity};
 pub use check::{TopologyError, check_topology};
-pub use ids::{Arena, ArenaId, SdId, SdsId, SgId, SgcId, SpanId};
+pub use ids::{SdId, SdsId, SgId, SgcId, SpanId};
 pub use numa::Numa;
 pub use profile::DomainProfile;
 
 use crate::cpumask::CpuMask;
+use crate::table::Table;
 use crate::units::{CpuId, Nanos};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -177,15 +178,15 @@ pub struct Domains {
     /// The release that the tree was built for.
     pub profile: DomainProfile,
     /// The domains; those of one CPU lie next to each other, the lowest first.
-    pub sd: Arena<SdId, SchedDomain>,
+    pub sd: Table<SdId, SchedDomain>,
     /// The groups.
-    pub sg: Arena<SgId, SchedGroup>,
+    pub sg: Table<SgId, SchedGroup>,
     /// The groups' capacities.
-    pub sgc: Arena<SgcId, SchedGroupCapacity>,
+    pub sgc: Table<SgcId, SchedGroupCapacity>,
     /// The caches' shared records.
-    pub sds: Arena<SdsId, SchedDomainShared>,
+    pub sds: Table<SdsId, SchedDomainShared>,
     /// The sets of CPUs, each once; clones of a tree share them.
-    pub spans: Arc<Arena<SpanId, CpuMask>>,
+    pub spans: Arc<Table<SpanId, CpuMask>>,
     /// Per CPU: the lowest domain (`rq->sd`).
     pub base: Vec<SdId>,
     /// Per CPU: the highest domain that shares a cache.

@@ -2,8 +2,9 @@
 //!
 //! Invariants. Two ids that one index gave are equal exactly when their sets are.
 
-use super::ids::{Arena, SpanId};
+use super::ids::SpanId;
 use crate::cpumask::CpuMask;
+use crate::table::Table;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -15,7 +16,7 @@ pub(super) struct SpanIndex {
 
 impl SpanIndex {
     /// The id of the set in `spans`, a new one at its first sight.
-    pub(super) fn intern(&mut self, spans: &mut Arena<SpanId, CpuMask>, mask: &CpuMask) -> SpanId {
+    pub(super) fn intern(&mut self, spans: &mut Table<SpanId, CpuMask>, mask: &CpuMask) -> SpanId {
         if let Some(&id) = self.ids.get(mask.words()) {
             return id;
         }
