@@ -52,7 +52,7 @@ impl Sched {
     fn fork_from(&mut self, this_cpu: CpuId, parent: TaskId) -> TaskId {
         let cpus = self.tasks[parent].cpus;
         let task = self.new_task(this_cpu, cpus);
-        let from = self.tasks[parent].clone();
+        let from = self.tasks[parent];
         let (load, slice, custom_slice, deadline) = {
             let se = &self.ses[from.se];
             (se.load, se.slice, se.custom_slice, se.deadline)

@@ -166,6 +166,14 @@ impl Facts {
         }
     }
 
+    /// Does a CPU forget that tasks were left to it before it queues them, and so look idle in between (`sched_ttwu_pending`)?
+    pub(crate) fn clears_pending_first(&self) -> bool {
+        match self.profile.release {
+            Release::V6_1 => true,
+            Release::V6_12 | Release::V6_18 => false,
+        }
+    }
+
     fn features(&mut self, text: &str) {
         let mut told = BTreeSet::new();
         for word in text.split_whitespace() {

@@ -205,6 +205,17 @@ impl Follower<'_> {
         if self.unsure.contains(&question.task) {
             return EARLIER_STATE;
         }
+        if self.may_be_queueing(kernel) {
+            let queueing = self.sched.ask_otherwise(before, |sched| {
+                let pending = sched.follow_ttwu_pending(kernel, false);
+                let cpu = question.ask(sched, r.ts);
+                sched.follow_ttwu_pending(kernel, pending);
+                cpu
+            });
+            if queueing == kernel {
+                return Class::Race;
+            }
+        }
         if !self.whereabouts.runs_on(pid, ours) {
             let seen = self.whereabouts.seen_on(pid);
             let within = self.sched.ask_otherwise(before, |sched| {
@@ -215,6 +226,13 @@ impl Follower<'_> {
             }
         }
         Class::Ours
+    }
+
+    /// May a CPU be about to queue tasks that were left to it, and no longer say so? Its next record is that.
+    fn may_be_queueing(&self, cpu: CpuId) -> bool {
+        let next = self.times.records_of(cpu.0, self.at + 1).first();
+        let next = next.map(|&next| &self.records[next].what);
+        self.facts.clears_pending_first() && matches!(next, Some(What::Wakeup { .. }))
     }
 
     /// Another CPU has recorded something while CPUs are being chosen.
