@@ -121,8 +121,13 @@ fn trace_of_folder(path: &Path) -> Result<Option<PathBuf>, Error> {
     if !path.is_dir() || path.join("data").exists() {
         return Ok(None);
     }
-    let inside = TRACES.iter().map(|name| path.join(name));
-    let found = inside.into_iter().find(|path| path.exists());
+    // A folder that may not be read says so, instead of being empty.
+    fs::read_dir(path).map_err(|problem| Error::Io {
+        path: path.to_owned(),
+        problem,
+    })?;
+    let mut inside = TRACES.iter().map(|name| path.join(name));
+    let found = inside.find(|path| path.exists());
     found.map(Some).ok_or_else(|| Error::NoTrace {
         folder: path.to_owned(),
         names: &TRACES,
@@ -140,10 +145,9 @@ fn open_trace(path: &Path) -> Result<TraceFile, Error> {
     let compressed = fs::read(path).map_err(failed)?;
     let mut trace = Vec::new();
     let unpacked = lzma_rs::xz_decompress(&mut compressed.as_slice(), &mut trace);
-    // Of a damaged file the part before the damage is read.
-    if let Err(problem) = unpacked
-        && trace.is_empty()
-    {
+    // Of a damaged file the blocks before the damage are read; most files are one block.
+    if unpacked.is_err() && trace.is_empty() {
+        let problem = "it is no xz file, or cut off or damaged; copy it whole, or record again";
         return Err(failed(io::Error::new(io::ErrorKind::InvalidData, problem)));
     }
     Ok(fairwind_trace::open_bytes(&trace)?)

@@ -230,6 +230,15 @@ fn unpacked(folder: &Path) -> Vec<u8> {
 }
 
 #[test]
+fn a_compressed_trace_cut_short_says_so() {
+    let packed = fs::read(project("recordings/wakers-smt-6.12/trace.txt.xz")).unwrap();
+    let half = &packed[..packed.len() / 2];
+    let folder = damaged("wakers-smt-6.12", "trace.txt.xz", Some(half));
+    let error = Recording::open(&folder, Given::default()).unwrap_err();
+    assert!(error.to_string().contains("cut off or damaged"), "{error}");
+}
+
+#[test]
 fn a_trace_without_its_events_is_refused_with_the_reason() {
     let folder = scratch("no-events");
     let path = folder.join("trace.dat");
