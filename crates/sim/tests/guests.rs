@@ -13,7 +13,7 @@ use change::Change;
 use draw::Draw;
 use fairwind_machine::{Costs, Machine};
 use fairwind_sched::features::GUEST_FEATURES;
-use fairwind_sched::{Feature, KernelProfile, Release};
+use fairwind_sched::{KernelProfile, Release};
 use fairwind_sim::{Config, Report, Simulation, monitor};
 use fairwind_workload::parse;
 use std::fmt::Write;
@@ -109,12 +109,7 @@ fn case(number: u64) -> (Config, String, Vec<(u64, Change)>) {
     let release = draw.of(&Release::ALL);
     let mut profile = KernelProfile::new(release, machine.nr_cpus());
     for &feature in GUEST_FEATURES {
-        let on = match feature {
-            // As in 3.6, where the handler looked at nothing else.
-            Feature::YIELD_TO_SKIP_GUEST_MODE => !profile.features.has(Feature::YIELD_TO_READY),
-            _ => draw.chance(50),
-        };
-        profile.features.set(feature, on);
+        profile.features.set(feature, draw.chance(50));
     }
     let nr_guests = draw.range(1, 3);
     let guests: Vec<(String, bool)> = (0..nr_guests).map(|idx| guest(&mut draw, idx)).collect();

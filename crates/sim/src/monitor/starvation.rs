@@ -14,9 +14,11 @@
 //! Time that RT tasks take does not count: without a limit on them fair tasks starve, rightly. Neither does time
 //! throttled. A CPU that idles beside the task counts as if it had been given away.
 //! Deviations. Where no honest bound exists nothing is checked: 6.1 leaves the virtual runtime of a group's entity as it is
-//!        when its weight changes, so that on several CPUs a group can owe arbitrarily much; 6.12 without PLACE_LAG or
-//!        DELAY_DEQUEUE lets sleepers forget what they owe; a task whose weight or slice changes while it waits keeps, in
-//!        6.12, a deadline of its old weight, which may be far away in the new one.
+//!        when its weight changes, so that on several CPUs a group can owe arbitrarily much; 6.18 places one that runs anew
+//!        then, by a lag that it inflates though the average counts the entity already, and what competes with such a group
+//!        waits for longer each time; 6.12 without PLACE_LAG or DELAY_DEQUEUE lets sleepers forget what they owe; a task
+//!        whose weight or slice changes while it waits keeps, in 6.12, a deadline of its old weight, which may be far away
+//!        in the new one.
 
 use super::{Monitor, Violation, broken};
 use crate::simulation::Simulation;
@@ -68,8 +70,11 @@ fn bound(sched: &Sched, task: TaskId) -> Option<Nanos> {
     let features = sched.profile.features;
     let tunables = &sched.profile.tunables;
     match sched.profile.release {
-        Release::V6_12 | Release::V6_18 => {
-            let sound = features.has(Feature::PLACE_LAG) && features.has(Feature::DELAY_DEQUEUE);
+        release @ (Release::V6_12 | Release::V6_18) => {
+            let alone = sched.nr_cpus() == 1 || sched.groups.len() == 1;
+            let sound = features.has(Feature::PLACE_LAG)
+                && features.has(Feature::DELAY_DEQUEUE)
+                && (release == Release::V6_12 || alone);
             let custom = sched
                 .ses
                 .iter()
