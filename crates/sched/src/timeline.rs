@@ -54,6 +54,10 @@ impl Timeline {
     /// Puts an entity in its place, behind those with an equal key.
     #[inline]
     pub fn insert(&mut self, entry: Entry) {
+        if self.entries.capacity() == 0 {
+            // Most queues of a machine with many groups never hold more than one.
+            self.entries.reserve_exact(1);
+        }
         // From the back: an entity that ran has moved away from the front.
         let mut at = self.entries.len();
         while at > 0 && (entry.key.wrapping_sub(self.entries[at - 1].key) as i64) < 0 {

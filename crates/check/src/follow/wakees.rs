@@ -197,20 +197,13 @@ impl Follower<'_> {
             related.then(|| self.wakees.counts(task).phases)
         });
         let family = self.wakees.family(first);
-        for phase in 0..PHASES {
-            let flips = |at: usize, count: u32| match &counted[at] {
-                Some(phases) => phases[phase].with(count),
-                None => held[at],
-            };
-            // First counts that come to the same when they are halved are asked about once.
-            let related = counted.iter().flatten();
-            let halved = related.map(|phases| phases[phase].halved).min();
-            let alike = 1 << halved.unwrap_or(0).min(MOST.ilog2());
-            for (count, agree) in (0..).step_by(alike).zip(family.agree.chunks_mut(alike)) {
-                let agrees = is_wide([flips(0, count), flips(1, count)], factor) == told;
-                for agree in agree {
-                    agree[phase] += u32::from(agrees);
-                }
+        for (count, agree) in (0..).zip(&mut family.agree) {
+            for (phase, agree) in agree.iter_mut().enumerate() {
+                let flips = |at: usize| match &counted[at] {
+                    Some(phases) => phases[phase].with(count),
+                    None => held[at],
+                };
+                *agree += u32::from(is_wide([flips(0), flips(1)], factor) == told);
             }
         }
         let best = family.best();
