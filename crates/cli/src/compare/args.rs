@@ -34,10 +34,11 @@ pub(crate) struct CompareArgs {
     #[arg(short, long, value_name = "M", default_value = DEFAULT_MACHINE, help_heading = "System", value_hint = ValueHint::Other)]
     pub(crate) machine: String,
 
-    /// Kernel to compare with: KERNEL[,SWITCH]...
+    /// Kernel to compare with.
     #[arg(
         short,
         long,
+        help = "Kernel to compare with: KERNEL[,SWITCH]...",
         value_name = "SPEC",
         default_value = "6.12",
         help_heading = "System"
@@ -113,7 +114,8 @@ pub(crate) enum Style {
     Plain,
     /// As Intel's kernel developers mail them: case, load, baseline(std%), compare%(std%)
     Intel,
-    /// As AMD's do: normalised to 1.00, with [pct imp](CV)
+    /// As AMD's do.
+    #[value(help = "As AMD's do: normalised to 1.00, with [pct imp](CV)")]
     Amd,
     /// Markdown
     Markdown,
@@ -136,7 +138,7 @@ Kernels:
   6.12,NO_RUN_TO_PARITY            with a feature switched, as --feature of 'fairwind run'
   6.1,migration_cost_ns=100us      with a tunable set, as --set of 'fairwind run'
   NO_RUN_TO_PARITY,hz=1000         in --with: the base, and these
-  /web/cpu.max=50000 200000        with a file of a group of the workload, as --cgroup of 'fairwind run'
+  /web/cpu.max=50000 200000        with a group's file written, as --cgroup of 'fairwind run'
 
 Metrics:
   loops         loops/s     runs of tasks through their phases (default, if the workload has no end)
@@ -163,7 +165,7 @@ Verdicts:
 Examples:
   fairwind compare app.json --with NO_RUN_TO_PARITY
   fairwind compare app.json web.json --base 6.1 --with 6.12 --seeds 10 --metric p99:worker
-  fairwind compare app.json --with /web/cpu.max.burst=20000 --with '/web/cpu.max=50000 200000' --metric throttled:/web
+  fairwind compare app.json --with /web/cpu.max.burst=20000 --with '/web/cpu.max=50000 200000'
   fairwind compare netperf --load 60,120,240 -m spr-2x60 --with NO_SIS_UTIL --style intel
 
 Exit codes:
