@@ -3,8 +3,8 @@
 //! Model.      Whoever changes a queued task charges its CPU's running task, outside of every other call of the
 //!             scheduler. With such a charge the task of that queue changes whose next record shows another priority
 //!             or policy than ours has; if several do, the one that shows it first. The priority is in switches and
-//!             wakeups. Of the policies a charge of a virtual runtime tells SCHED_IDLE by its weight, and a
-//!             task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
+//!             wakeups. A charge of a virtual runtime tells a nice level that holds only until the next change, and SCHED_IDLE, by
+//!             their weights; a task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
 //!             SCHED_IDLE.
 //! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.
@@ -24,15 +24,14 @@ const TELLING: u32 = 2;
 const STARVED: u64 = 4;
 
 impl Follower<'_> {
-    /// A charge of a CPU's running task, which no other call explains: another task of that CPU may have been changed.
+    /// A charge of a CPU's running task, which no other call explains: a task of that CPU may have been changed.
     pub(super) fn changes_other(&mut self, cpu: CpuId) {
-        let curr = self.sched.rqs[cpu].curr;
-        let waits = |task: &TaskId| {
+        let queued = |task: &TaskId| {
             let t = &self.sched.tasks[*task];
-            t.cpu == cpu && t.is_queued() && *task != curr && self.is_ordinary(*task)
+            t.cpu == cpu && t.is_queued() && self.is_ordinary(*task)
         };
-        let waiting: Vec<TaskId> = self.names.tasks().filter(waits).collect();
-        let changes = waiting
+        let queued: Vec<TaskId> = self.names.tasks().filter(queued).collect();
+        let changes = queued
             .into_iter()
             .filter_map(|task| Some((self.attr_ahead(task)?, task)))
             .min_by_key(|&((at, _), _)| at);

@@ -5,6 +5,7 @@ use crate::judge::Class;
 use fairwind_sched::entity::LoadWeight;
 use fairwind_sched::features::Feature;
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint};
+use fairwind_sched::task::DEFAULT_PRIO;
 use fairwind_sched::{Policy, SchedAttr, TaskId};
 
 pub(super) const NOT_POLICY: Class = Class::NotRecorded("policies");
@@ -15,6 +16,8 @@ impl Follower<'_> {
         let task = self.sched.ses[held.se].task;
         if self.is_charged_as_idle(held) {
             self.set_idle_policy(task);
+        } else if self.is_ordinary(task) {
+            self.learn_nice(held, task);
         }
         self.lower_floor(task);
     }
@@ -54,19 +57,32 @@ impl Follower<'_> {
     /// Is this charge that of SCHED_IDLE, of a task taken for another policy? Policies are not
     /// recorded, but a charge tells the weight.
     pub(super) fn is_charged_as_idle(&self, held: &Held) -> bool {
+        let idle = LoadWeight::idle_policy();
+        self.sched.ses[held.se].load != idle && self.is_charged_as(held, idle)
+    }
+
+    /// Is a charge other than ours that of another weight?
+    fn is_charged_as(&self, held: &Held, mut other: LoadWeight) -> bool {
         let told = held.told.values[ProbeField::Vruntime as usize];
         let ours = held.ours[ProbeField::Vruntime as usize];
         let (Some(told), Some(ours)) = (told, ours) else {
             return false;
         };
         let mut load = self.sched.ses[held.se].load;
-        let mut idle = LoadWeight::idle_policy();
-        if held.told.point != ProbePoint::StatRuntime || load == idle {
-            return false;
-        }
         let runtime = held.told.id;
         let before = ours.wrapping_sub(load.calc_delta_fair(runtime));
-        told != ours && told.wrapping_sub(before) == idle.calc_delta_fair(runtime)
+        let is_charge = held.told.point == ProbePoint::StatRuntime;
+        is_charge && told != ours && told.wrapping_sub(before) == other.calc_delta_fair(runtime)
+    }
+
+    /// A charge by the weight of another nice level, and of no other one, tells it: it changed again before a record showed it.
+    fn learn_nice(&mut self, held: &Held, task: TaskId) {
+        let weight = |nice: &i32| self.is_charged_as(held, LoadWeight::of_nice(*nice));
+        let mut told = (-20..=19).filter(weight);
+        if let (Some(nice), None) = (told.next(), told.next()) {
+            let attr = self.attr_of_prio(task, DEFAULT_PRIO + nice);
+            self.set_attr(task, attr);
+        }
     }
 
     fn set_idle_policy(&mut self, task: TaskId) {
