@@ -61,7 +61,7 @@ fn one_cpu_of_6_1() {
     expect(
         "fair-1cpu-6.1",
         &[
-            (Measure::State, 3246, 3244),
+            (Measure::State, 3246, 3245),
             (Measure::Pick, 1635, 1635),
             (Measure::Preemption, 1666, 1666),
         ],
