@@ -8,7 +8,7 @@
 use super::Follower;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::{CpuId, TaskId};
+use fairwind_sched::{CpuId, TaskId, TaskState};
 
 impl Follower<'_> {
     /// After a record was followed: if it is the charge with which a task leaves its queue, it has left.
@@ -19,7 +19,9 @@ impl Follower<'_> {
         };
         let curr = self.sched.rqs[cpu].curr;
         let left = self.sched.rqs[cpu].curr_has_left;
-        if left || self.pid(curr) != Some(*pid) || !self.sched.is_fair(curr) {
+        let t = &self.sched.tasks[curr];
+        let runs = t.is_queued() && t.state == TaskState::Running && self.sched.is_fair(curr);
+        if left || !runs || self.pid(curr) != Some(*pid) {
             return;
         }
         let Some((prio, state, next)) = self.sleep_ahead(r.cpu, *pid) else {
