@@ -3,6 +3,7 @@
 //! Model.       A recording (sched tracepoints of a stock kernel, probes, and the kernel's own files)
 //!              is walked with a scheduler beside it. Wherever the kernel decided, ours is asked the
 //!              same question with the same history, is judged, and then follows the kernel.
+//!              The same records tell what the tasks did, for a simulation: see [`behaviour`].
 //! Invariants.  No tolerances: equal is equal to the nanosecond. What the recording does not tell is
 //!              named, and counts as a disagreement all the same.
 //! Units.       ns of the trace clock.
@@ -18,6 +19,7 @@
 //! ```
 
 mod baselines;
+pub mod behaviour;
 mod complete;
 pub mod error;
 pub mod facts;

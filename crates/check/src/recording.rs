@@ -88,6 +88,18 @@ impl Recording {
         &self.facts
     }
 
+    /// What was lost, and what could not be read.
+    #[must_use]
+    pub fn stats(&self) -> &ReadStats {
+        &self.stats
+    }
+
+    /// Does it not tell which events were in interrupts?
+    #[must_use]
+    pub fn lacks_flags(&self) -> bool {
+        self.gaps.contains(&gaps::FLAGS)
+    }
+
     /// Takes another kernel than the one it tells.
     pub fn set_profile(&mut self, profile: KernelProfile) {
         self.facts.profile = profile;

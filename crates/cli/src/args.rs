@@ -5,6 +5,7 @@ use crate::check::{CheckFormat, Requirement, cgroup_file, member, requirement};
 use crate::compare::CompareArgs;
 use crate::duration;
 use crate::study::StudyArgs;
+use crate::workload::WorkloadArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -46,6 +47,7 @@ Examples:
   fairwind run hackbench:groups=4              a benchmark program, and what it prints
   fairwind compare app.json --with 6.1 --with NO_RUN_TO_PARITY   a difference, or noise?
   fairwind check trace.dat                     does a recorded kernel decide as ours?
+  fairwind workload trace.dat -o app.json      what its tasks did, to run it elsewhere
   fairwind machine show spr-2x60               a machine as a drawing
   fairwind kernel 6.12                         its features and tunables
 
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Study(StudyArgs),
     /// Hold a recorded kernel's decisions against ours
     Check(CheckArgs),
+    /// Turn a recording into a workload that can be run
+    Workload(WorkloadArgs),
     /// Measure how fast Fairwind simulates on this machine
     Bench(BenchArgs),
     /// List machines, or show one

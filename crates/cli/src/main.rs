@@ -23,6 +23,7 @@ mod runs;
 mod study;
 mod suggest;
 mod text_table;
+mod workload;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -43,6 +44,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Study(args) => study::study(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Check(args) => check::run(&args),
+        Command::Workload(args) => workload::run(&args),
         Command::Machine(args) => machine::machine(&args.command),
         Command::Program(args) => program::program(&args.command),
         Command::Kernel(args) => kernel::kernel(&args),

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "",
     "run",
     "compare",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 18] = [
     "study show",
     "study run",
     "check",
+    "workload",
     "bench",
     "machine",
     "machine list",

@@ -16,3 +16,4 @@ mod programs;
 mod studies;
 mod tables;
 mod traces;
+mod workload;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Options after which a file or folder to write is named.
-const NAMES_OUTPUT: [&str; 4] = ["--trace", "--dir", "--kernel-files", "--resume"];
+const NAMES_OUTPUT: [&str; 5] = ["-o", "--trace", "--dir", "--kernel-files", "--resume"];
 
 /// Commands of the `sh` blocks of a text; what follows `#`, `|` or `>` is not the command's.
 fn commands(text: &str) -> Vec<String> {
