@@ -159,7 +159,8 @@ fn names(tasks: &[Task]) -> BTreeMap<i32, String> {
     for Task { pid, comm, .. } in tasks {
         let mut name = comm.trim_start_matches('_').to_owned();
         if name != *comm || name.is_empty() || twice.contains(comm.as_str()) {
-            name = format!("{name}-{pid}");
+            let unnamed = if name.is_empty() { "thread" } else { &name };
+            name = format!("{unnamed}-{pid}");
         }
         while !taken.insert(name.clone()) {
             name.push('+');
@@ -255,6 +256,6 @@ mod tests {
             task(9, ""),
         ];
         let names: Vec<_> = names(&tasks).into_values().collect();
-        assert_eq!(names, ["a-7", "b", "b-6", "a-7+", "a-8", "-9"]);
+        assert_eq!(names, ["a-7", "b", "b-6", "a-7+", "a-8", "thread-9"]);
     }
 }

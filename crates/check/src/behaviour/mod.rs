@@ -105,6 +105,7 @@ fn follow(records: &[Record], window: Window) -> Vec<Task> {
         start,
         threads: BTreeMap::new(),
         groups: BTreeMap::new(),
+        made_as: BTreeMap::new(),
         current: BTreeMap::new(),
     };
     for record in &records[..begin] {
@@ -125,6 +126,8 @@ struct Follower {
     start: u64,
     threads: BTreeMap<i32, Thread>,
     groups: BTreeMap<i32, String>,
+    /// Names that new threads got from who made them.
+    made_as: BTreeMap<i32, String>,
     /// Who runs on each CPU.
     current: BTreeMap<u32, i32>,
 }
@@ -180,10 +183,13 @@ impl Follower {
                 };
                 self.wake(record, &party);
             }
+            What::Fork { child, comm, .. } => {
+                self.made_as.insert(*child, comm.clone());
+            }
             What::WakeupNew { pid, prio, .. } => {
                 let party = Party {
                     pid: *pid,
-                    comm: String::new(),
+                    comm: self.made_as.get(pid).cloned().unwrap_or_default(),
                     prio: *prio,
                 };
                 self.wake(record, &party);

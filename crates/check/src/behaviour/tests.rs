@@ -134,3 +134,33 @@ fn a_window_is_cut_out() {
     // It begins to run with the last event of the window.
     assert_eq!(acts(&tasks, 2), [Act::Sleep { us: 10 }]);
 }
+
+#[test]
+fn a_new_thread_has_the_name_that_its_fork_tells() {
+    let fork = |child, comm: &str| What::Fork {
+        parent: 1,
+        child,
+        comm: comm.into(),
+    };
+    let begin = |pid| What::WakeupNew {
+        pid,
+        prio: 120,
+        target: 1,
+    };
+    let at = |us: u64, what| Record::of_task(us * US, 0, what);
+    let records = [
+        switch(0, 0, 0, Ready, 1),
+        at(5, fork(7, "kworker/1:1H")),
+        at(6, begin(7)),
+        at(8, fork(8, "worker")),
+        at(9, begin(8)),
+        switch(20, 0, 1, Sleeps, 0),
+    ];
+    let tasks = follow(&records, ALL);
+    let names: Vec<&str> = tasks.iter().map(|task| task.comm.as_str()).collect();
+    assert_eq!(
+        names,
+        ["task", "worker"],
+        "a simulated machine has workers of its own"
+    );
+}
