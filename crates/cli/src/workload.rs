@@ -118,14 +118,21 @@ fn open(args: &WorkloadArgs) -> Result<Recording, fairwind_check::Error> {
     }
 }
 
+/// A file gets its name when it is whole; a link stays, and what it points to is replaced. A device or a pipe is written to.
 fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let hidden = path.with_file_name(format!(".{name}.{}", process::id()));
-    let written = fs::write(&hidden, text).and_then(|()| fs::rename(&hidden, path));
+    let failed = |error| Error::failed(format!("{}: cannot write: {error}", path.display()));
+    let target = match fs::metadata(path) {
+        Ok(found) if found.is_file() => fs::canonicalize(path).map_err(failed)?,
+        Ok(_) => return fs::write(path, text).map_err(failed),
+        Err(_) => path.to_owned(),
+    };
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let hidden = target.with_file_name(format!(".{name}.{}", process::id()));
+    let written = fs::write(&hidden, text).and_then(|()| fs::rename(&hidden, &target));
     written.map_err(|error| {
         // It may never have come into being.
         let _ = fs::remove_file(&hidden);
-        Error::failed(format!("{}: cannot write: {error}", path.display()))
+        failed(error)
     })
 }
 
@@ -239,6 +246,24 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_is_written_to_and_a_link_stays() {
+        let folder = std::env::temp_dir().join(format!("fairwind-workload-{}", process::id()));
+        fs::create_dir(&folder).expect("a new folder");
+        let (file, link) = (folder.join("file"), folder.join("link"));
+        fs::write(&file, "old").expect("written");
+        std::os::unix::fs::symlink(&file, &link).expect("linked");
+        assert!(write_whole(&link, "new").is_ok());
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "new");
+        let device = folder.join("device");
+        std::os::unix::fs::symlink("/dev/null", &device).expect("linked");
+        assert!(write_whole(&device, "new").is_ok());
+        assert!(device.is_symlink(), "nothing takes the device's place");
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 3);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
 
     #[test]
     fn names_are_unique_and_no_comments() {
