@@ -68,11 +68,13 @@ impl Follower<'_> {
         let (Some(told), Some(ours)) = (told, ours) else {
             return false;
         };
+        if told == ours || held.told.point != ProbePoint::StatRuntime {
+            return false;
+        }
         let mut load = self.sched.ses[held.se].load;
         let runtime = held.told.id;
         let before = ours.wrapping_sub(load.calc_delta_fair(runtime));
-        let is_charge = held.told.point == ProbePoint::StatRuntime;
-        is_charge && told != ours && told.wrapping_sub(before) == other.calc_delta_fair(runtime)
+        told.wrapping_sub(before) == other.calc_delta_fair(runtime)
     }
 
     /// A charge by the weight of another nice level, and of no other one, tells it: it changed again before a record showed it.
