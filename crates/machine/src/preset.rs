@@ -30,6 +30,7 @@ macro_rules! presets {
 const PRESETS: &[Preset] = presets![
     "generic" = "generic.toml",
     "desktop-8" = "desktop-8.toml",
+    "irwindale" = "irwindale.toml",
     "x5570" = "x5570.toml",
     "wsm-ex" = "wsm-ex.toml",
     "spr-2x60" = "spr-2x60.toml",

@@ -15,6 +15,9 @@ use crate::error::Error;
 pub(crate) struct Regular {
     pub(crate) sockets: u32,
     pub(crate) nodes_per_socket: u32,
+    /// More than 1: the sockets share a bus to their memory, and `nodes_per_socket` is 1.
+    pub(crate) sockets_per_node: u32,
+    /// Of one socket.
     pub(crate) llcs_per_node: u32,
     pub(crate) cores_per_llc: u32,
     /// 1: no clusters.
@@ -34,8 +37,14 @@ impl Regular {
             self.cores_per_llc,
             self.threads_per_core,
         ];
-        if factors.contains(&0) || self.cores_per_cluster == 0 {
+        if factors.contains(&0) || self.cores_per_cluster == 0 || self.sockets_per_node == 0 {
             return Err("every number must be at least 1".to_string());
+        }
+        if self.sockets_per_node > 1 && self.nodes_per_socket > 1 {
+            return Err("either a node has several sockets, or a socket several nodes".to_string());
+        }
+        if !self.sockets.is_multiple_of(self.sockets_per_node) {
+            return Err("sockets_per_node must divide sockets".to_string());
         }
         if !self.cores_per_llc.is_multiple_of(self.cores_per_cluster) {
             return Err("cores_per_cluster must divide cores_per_llc".to_string());
@@ -51,7 +60,7 @@ impl Regular {
 
     /// Nodes in all.
     pub(crate) fn nr_nodes(&self) -> u32 {
-        self.sockets * self.nodes_per_socket
+        self.sockets * self.nodes_per_socket / self.sockets_per_node
     }
 
     /// Distances where none are given: 10 within a node, 12 within a socket, 20 beyond.
@@ -71,11 +80,13 @@ impl Regular {
 
     /// The topology; the numbers must have passed `check`.
     pub(crate) fn topology(&self, node_distance: Vec<Vec<u32>>) -> Topology {
-        let nr_cores = self.nr_nodes() * self.llcs_per_node * self.cores_per_llc;
+        let nr_cores =
+            self.sockets * self.nodes_per_socket * self.llcs_per_node * self.cores_per_llc;
         let clustered = self.cores_per_cluster > 1;
         let place = |core: u32| {
             let llc = core / self.cores_per_llc;
-            let node = llc / self.llcs_per_node;
+            // A node, or a socket's part of one.
+            let part = llc / self.llcs_per_node;
             CpuPlace {
                 core,
                 cluster: if clustered {
@@ -84,8 +95,8 @@ impl Regular {
                     core
                 },
                 llc,
-                package: node / self.nodes_per_socket,
-                node,
+                package: part / self.nodes_per_socket,
+                node: part / self.sockets_per_node,
                 capacity: SCHED_CAPACITY_SCALE,
             }
         };
@@ -132,6 +143,7 @@ pub(crate) fn parse(spec: &str) -> Option<Result<Regular, Error>> {
         let regular = Regular {
             sockets,
             nodes_per_socket: nodes,
+            sockets_per_node: 1,
             llcs_per_node: llcs,
             cores_per_llc: cores,
             cores_per_cluster: 1,

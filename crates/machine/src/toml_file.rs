@@ -305,6 +305,7 @@ fn regular(layout: &Topology) -> Regular {
     Regular {
         sockets: layout.sockets,
         nodes_per_socket: layout.nodes_per_socket,
+        sockets_per_node: layout.sockets_per_node,
         llcs_per_node: layout.llcs_per_node,
         cores_per_llc: layout.cores_per_llc,
         cores_per_cluster: layout.cores_per_cluster,

@@ -84,6 +84,16 @@ fn numbers_that_make_no_machine() {
             "must divide",
         ),
         (
+            "sockets = 2",
+            "sockets = 2\nsockets_per_node = 3",
+            "sockets_per_node must divide sockets",
+        ),
+        (
+            "sockets = 2",
+            "sockets = 2\nsockets_per_node = 2\nnodes_per_socket = 2",
+            "either a node has several sockets",
+        ),
+        (
             "[[10, 21], [21, 10]]",
             "[[10, 10], [21, 10]]",
             "not that of an ACPI SLIT",

@@ -7,6 +7,7 @@ use fairwind_sched::units::CpuId;
 const COUNTS: &[(&str, [usize; 5])] = &[
     ("generic", [1, 1, 1, 8, 16]),
     ("desktop-8", [1, 1, 1, 8, 16]),
+    ("irwindale", [2, 1, 2, 2, 4]),
     ("x5570", [2, 2, 2, 8, 16]),
     ("wsm-ex", [4, 4, 4, 40, 80]),
     ("spr-2x60", [2, 2, 2, 120, 240]),
@@ -101,6 +102,15 @@ fn costs_do_not_fall_with_distance() {
             "{name}: more busy threads do less: {total:?}"
         );
     }
+}
+
+#[test]
+fn the_sockets_of_irwindale_share_a_node() {
+    let machine = Machine::load("irwindale").unwrap();
+    let distance = |a, b| machine.distance(CpuId(a), CpuId(b));
+    assert_eq!(distance(0, 2), Distance::Smt);
+    assert_eq!(distance(0, 1), Distance::Remote(1));
+    assert_eq!(machine.topology.node_distance, [[10]]);
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(super) struct Topology {
     #[serde(default = "one")]
     pub(super) nodes_per_socket: u32,
     #[serde(default = "one")]
+    pub(super) sockets_per_node: u32,
+    #[serde(default = "one")]
     pub(super) llcs_per_node: u32,
     pub(super) cores_per_llc: u32,
     #[serde(default = "one")]
