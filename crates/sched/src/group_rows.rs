@@ -30,6 +30,9 @@ impl Sched {
             groups: groups as u32,
             made: 0,
         };
+        let rows = groups * self.rqs.len();
+        self.cfs_rqs.reserve(rows);
+        self.ses.reserve(rows);
         for cpu in self.rqs.ids() {
             for _ in 0..groups {
                 self.push_group_row(cpu);

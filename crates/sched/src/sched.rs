@@ -256,6 +256,13 @@ impl Sched {
         }
     }
 
+    /// Says how many tasks will be made: tables that grow row by row take up to twice the memory while they move.
+    pub fn reserve_tasks(&mut self, tasks: usize) {
+        self.tasks.reserve(tasks);
+        self.task_stats.reserve(tasks);
+        self.ses.reserve(tasks);
+    }
+
     fn push_task(&mut self, cpu: CpuId, class: Class, cpus: MaskId) -> TaskId {
         let id = self.tasks.next_id();
         let mut se = SchedEntity::new(LoadWeight::of_nice(0), id, CfsRqId::NONE);

@@ -54,6 +54,11 @@ impl<I: Id, T> Table<I, T> {
         self.rows.iter()
     }
 
+    /// Takes the memory of so many rows more.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.rows.reserve_exact(rows);
+    }
+
     /// Gives back memory that no row takes.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.rows.shrink_to_fit();

@@ -105,8 +105,6 @@ pub struct TaskStats {
     pub nr_wakeups_migrate: u64,
     /// Wakeups on the waker's CPU.
     pub nr_wakeups_local: u64,
-    /// Wakeups on another CPU.
-    pub nr_wakeups_remote: u64,
     /// Wakeups pulled to the waker by wake_affine.
     pub nr_wakeups_affine: u64,
     /// Wakeups for which wake_affine was asked.
@@ -127,6 +125,13 @@ pub struct TaskStats {
     pub run_delay: Nanos,
     /// Times it was given a CPU.
     pub pcount: u64,
+}
+
+impl TaskStats {
+    /// Wakeups on another CPU than the waker's.
+    pub fn nr_wakeups_remote(&self) -> u64 {
+        self.nr_wakeups - self.nr_wakeups_local
+    }
 }
 
 /// A task.

@@ -158,7 +158,6 @@ impl Sched {
         let stats = &mut self.task_stats[task];
         stats.nr_wakeups += 1;
         stats.nr_wakeups_local += u64::from(local);
-        stats.nr_wakeups_remote += u64::from(!local);
         stats.nr_wakeups_migrate += u64::from(wake_flags & WF_MIGRATED != 0);
         stats.nr_wakeups_sync += u64::from(wake_flags & WF_SYNC != 0);
         if !local {

@@ -27,69 +27,57 @@ fn top(row: usize) -> Nanos {
     lowest + ((1 << shift) - 1)
 }
 
+/// Latencies and how often each was seen.
 #[derive(Clone, Debug)]
-enum Rows {
+pub(crate) enum Latencies {
     /// Row and count, in the order of their first.
     List(Vec<(u32, u32)>),
     /// Counts up to the highest row so far.
     Array(Vec<u32>),
 }
 
-/// Latencies and how often each was seen.
-#[derive(Clone, Debug)]
-pub(crate) struct Latencies {
-    rows: Rows,
-    count: u64,
-    max: Nanos,
-}
-
 impl Latencies {
     /// None yet.
     pub(crate) const fn new() -> Self {
-        Latencies {
-            rows: Rows::List(Vec::new()),
-            count: 0,
-            max: 0,
-        }
+        Latencies::List(Vec::new())
     }
 
     /// How many were counted.
     pub(crate) fn count(&self) -> u64 {
-        self.count
+        self.rows().map(|(_, count)| u64::from(count)).sum()
     }
 
-    /// The longest, as precise as it is counted.
+    /// The longest, as precise as it is counted; 0 if there were none.
     pub(crate) fn max(&self) -> Nanos {
-        top(row(self.max))
+        self.rows()
+            .map(|(row, _)| row)
+            .max()
+            .map_or(0, |row| top(row as usize))
     }
 
     /// Counts one.
     #[inline]
     pub(crate) fn record(&mut self, latency: Nanos) {
-        self.count += 1;
-        self.max = self.max.max(latency);
         self.add(row(latency), 1);
     }
 
     /// Counts all that another has counted.
     pub(crate) fn merge(&mut self, other: &Latencies) {
-        self.count += other.count;
-        self.max = self.max.max(other.max);
-        for (row, count) in other.sorted() {
+        for (row, count) in other.rows() {
             self.add(row as usize, count);
         }
     }
 
     #[inline]
     fn add(&mut self, row: usize, count: u32) {
-        match &mut self.rows {
-            Rows::Array(counts) => {
+        match self {
+            Latencies::Array(counts) => {
                 if row >= counts.len() {
                     counts.resize(row + 1, 0);
                 }
                 counts[row] = counts[row].saturating_add(count);
             }
-            Rows::List(list) => {
+            Latencies::List(list) => {
                 if let Some(known) = list.iter_mut().find(|known| known.0 as usize == row) {
                     known.1 = known.1.saturating_add(count);
                 } else if list.len() < LIST_LEN {
@@ -103,29 +91,31 @@ impl Latencies {
                         }
                         counts[row] = count;
                     }
-                    self.rows = Rows::Array(counts);
+                    *self = Latencies::Array(counts);
                     self.add(row, count);
                 }
             }
         }
     }
 
-    /// Rows and their counts, the shortest latency first.
-    fn sorted(&self) -> Vec<(u32, u32)> {
-        let mut rows = match &self.rows {
-            Rows::List(list) => list.clone(),
-            Rows::Array(counts) => (0..).zip(counts.iter().copied()).collect(),
+    /// Rows that have counted something, and their counts, in no order.
+    fn rows(&self) -> impl Iterator<Item = (u32, u32)> {
+        let (list, array) = match self {
+            Latencies::List(list) => (&list[..], &[][..]),
+            Latencies::Array(counts) => (&[][..], &counts[..]),
         };
-        rows.retain(|&(_, count)| count > 0);
-        rows.sort_unstable();
-        rows
+        let counts = (0..).zip(array.iter().copied());
+        let rows = list.iter().copied().chain(counts);
+        rows.filter(|&(_, count)| count > 0)
     }
 
     /// The latency that a part of all, 0 to 1, did not exceed; 0 if there were none.
     pub(crate) fn quantile(&self, part: f64) -> Nanos {
-        let wanted = ((part * self.count as f64).ceil() as u64).max(1);
+        let wanted = ((part * self.count() as f64).ceil() as u64).max(1);
         let mut sum = 0;
-        for (row, count) in self.sorted() {
+        let mut rows: Vec<(u32, u32)> = self.rows().collect();
+        rows.sort_unstable();
+        for (row, count) in rows {
             sum += u64::from(count);
             if sum >= wanted {
                 return top(row as usize);

@@ -6,6 +6,7 @@ use crate::task_run::Activity;
 use fairwind_sched::flags::WF_SYNC;
 use fairwind_sched::{CpuId, TaskId, TaskState};
 use fairwind_workload::{Effect, MemoryKind, Step};
+use std::collections::btree_map::Entry;
 
 impl Simulation {
     /// Takes the running task's next step.
@@ -121,14 +122,16 @@ impl Simulation {
             Effect::Fork { task, .. } => self.fork_task(cpu, curr, task),
             Effect::Boost { owner, donor } => {
                 let (owner, donor) = (self.task_ids[owner], self.task_ids[donor]);
-                self.tasks[owner.idx()].donors.push(donor);
+                self.donors.entry(owner).or_default().push(donor);
                 self.set_boost(owner);
             }
             Effect::Unboost { owner, donor } => {
                 let (owner, donor) = (self.task_ids[owner], self.task_ids[donor]);
-                let donors = &mut self.tasks[owner.idx()].donors;
-                if let Some(at) = donors.iter().position(|&d| d == donor) {
-                    donors.remove(at);
+                if let Entry::Occupied(mut donors) = self.donors.entry(owner) {
+                    donors.get_mut().retain(|&d| d != donor);
+                    if donors.get().is_empty() {
+                        donors.remove();
+                    }
                 }
                 self.set_boost(owner);
             }
@@ -137,9 +140,8 @@ impl Simulation {
 
     /// Lends a task the strongest priority among those who wait for it.
     fn set_boost(&mut self, owner: TaskId) {
-        let donors = &self.tasks[owner.idx()].donors;
+        let donors = self.donors.get(&owner).into_iter().flatten();
         let donor = donors
-            .iter()
             .copied()
             .min_by_key(|&donor| self.sched.tasks[donor].prio);
         self.sched.rt_mutex_setprio(owner, donor, self.now);

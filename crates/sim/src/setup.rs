@@ -17,6 +17,7 @@ use fairwind_sched::group::RUNTIME_INF;
 use fairwind_sched::{BandwidthLimit, CpuId, Feature, GroupId, Preempt, Sched, TaskId};
 use fairwind_trace::TraceSink;
 use fairwind_workload::{Affinity, Effects, GroupSpec, RunOptions, Runtime, Workload};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The workload asks for what the machine does not have.
@@ -202,6 +203,7 @@ impl Simulation {
             locks: Locks::new(nr_cpus),
             spinlocks: vec![Spinlock::default(); workload.objects.spinlocks.len()],
             warmth: Warmth::new(&machine),
+            donors: BTreeMap::new(),
             stream_cpus: vec![CpuId::NONE; workload.objects.streams.len()],
             stream_memory: vec![0; workload.objects.streams.len()],
             socket_memory: 0,
@@ -225,6 +227,11 @@ impl Simulation {
             runtime,
         };
         simulation.make_groups();
+        let nr_tasks = simulation.runtime.nr_tasks();
+        simulation.sched.reserve_tasks(nr_tasks);
+        simulation
+            .tasks
+            .reserve_exact(simulation.sched.tasks.len() + nr_tasks);
         for task in simulation.sched.tasks.ids() {
             debug_assert_eq!(task.idx(), simulation.tasks.len());
             simulation.tasks.push(TaskRun::new(u32::MAX));

@@ -16,6 +16,7 @@ use fairwind_engine::{Due, EventQueue};
 use fairwind_machine::Machine;
 use fairwind_sched::{CpuId, GroupId, KernelProfile, Nanos, Sched, TaskId};
 use fairwind_workload::{Effects, Measures, Runtime, Workload};
+use std::collections::BTreeMap;
 use std::io;
 
 /// What to run a workload on.
@@ -84,6 +85,8 @@ pub struct Simulation {
     /// Those that tasks take.
     pub(crate) spinlocks: Vec<Spinlock>,
     pub(crate) warmth: Warmth,
+    /// Of each task that others wait for and lend their priority: who that is.
+    pub(crate) donors: BTreeMap<TaskId, Vec<TaskId>>,
     /// Where each stream was last used, `[nr_streams]`.
     pub(crate) stream_cpus: Vec<CpuId>,
     /// Memory of the socket buffers in each stream when it was last used, `[nr_streams]`.

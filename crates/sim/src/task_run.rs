@@ -3,7 +3,7 @@
 use crate::latency::Latencies;
 use crate::spinlock::NO_LOCK;
 use crate::virt::NO_VCPU;
-use fairwind_sched::{CpuId, Nanos, TaskId};
+use fairwind_sched::{CpuId, Nanos};
 
 /// What the task's present step is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,8 +62,6 @@ pub(crate) struct TaskRun {
     pub(crate) throttled_ns: Nanos,
     pub(crate) cpu_ns: Nanos,
     pub(crate) stall_ns: Nanos,
-    /// Who waits for it and lends it priority.
-    pub(crate) donors: Vec<TaskId>,
     /// When it ended.
     pub(crate) ended_at: Option<Nanos>,
 }
@@ -102,7 +100,6 @@ impl TaskRun {
             throttled_ns: 0,
             cpu_ns: 0,
             stall_ns: 0,
-            donors: Vec::new(),
             ended_at: None,
         }
     }

@@ -63,7 +63,6 @@ struct Task {
     instance: u32,
     /// Its address space.
     mm: u32,
-    family: Family,
     call: Progress,
     policy: Policy,
     /// It waits for a mutex that it saw taken, or comes back from a condition.
@@ -143,6 +142,8 @@ pub struct Runtime {
     tasks: Vec<Task>,
     /// `[nr_tasks]`, or empty.
     logs: Vec<Log>,
+    /// `[nr_tasks]`, or empty where no task makes another.
+    families: Vec<Family>,
     /// `[nr_tasks]`, beside the tasks because queues walk them.
     links: Vec<Link>,
     mutexes: Mutexes,
@@ -210,6 +211,7 @@ impl Runtime {
             buffers: objects.buffers.clone(),
             tasks: Vec::new(),
             logs: Vec::new(),
+            families: Vec::new(),
             links: Vec::new(),
             mutexes: Mutexes::new(nr_mutexes),
             pi: global.pi_enabled.then(|| PiMutexes::new(nr_mutexes)),
@@ -239,6 +241,10 @@ impl Runtime {
                 .duration_s
                 .map(|seconds| options.t_zero_ns + u64::from(seconds) * 1_000_000_000),
         };
+        let nr_tasks = { workload.tasks.iter() }
+            .map(|task| task.instances as usize)
+            .sum();
+        runtime.tasks.reserve_exact(nr_tasks);
         for (spec, task) in workload.tasks.iter().enumerate() {
             for _ in 0..task.instances {
                 runtime.add_task(TaskSpecId(spec as u32), Origin::Start);
@@ -253,7 +259,7 @@ impl Runtime {
             .tasks
             .iter()
             .enumerate()
-            .filter(|(_, task)| task.fork.is_none() && task.family.parent == NONE);
+            .filter(|&(index, task)| task.fork.is_none() && self.parent(index) == NONE);
         starters.map(|(index, task)| (index, task.first_ns))
     }
 
@@ -409,7 +415,6 @@ impl Runtime {
             fork,
             instance,
             mm,
-            family: Family::of(parent),
             call: Progress::default(),
             policy: Policy::Other,
             contended: false,
@@ -426,6 +431,9 @@ impl Runtime {
         });
         if self.options.log_loops {
             self.logs.push(Log::default());
+        }
+        if self.program.has_families {
+            self.families.push(Family::of(parent));
         }
         self.links.push(Link::new());
         if let Some(pi) = &mut self.pi {

@@ -140,7 +140,7 @@ impl Simulation {
         lines.number("nr_wakeups_sync", s.nr_wakeups_sync);
         lines.number("nr_wakeups_migrate", s.nr_wakeups_migrate);
         lines.number("nr_wakeups_local", s.nr_wakeups_local);
-        lines.number("nr_wakeups_remote", s.nr_wakeups_remote);
+        lines.number("nr_wakeups_remote", s.nr_wakeups_remote());
         lines.number("nr_wakeups_affine", s.nr_wakeups_affine);
         lines.number("nr_wakeups_affine_attempts", s.nr_wakeups_affine_attempts);
         lines.number("nr_wakeups_passive", 0);

@@ -45,6 +45,11 @@ impl Family {
 }
 
 impl Runtime {
+    /// Who made a task; [`NONE`]: it is there at the start.
+    pub(super) fn parent(&self, task: usize) -> u32 {
+        self.families.get(task).map_or(NONE, |family| family.parent)
+    }
+
     /// The address space a task runs in: 0, that of rt-app's threads; others are one more than the number of the task
     /// whose it is.
     pub fn address_space(&self, task: usize) -> u32 {
@@ -76,7 +81,7 @@ impl Runtime {
         state.call = Progress::default();
         state.pc += 1;
         let child = self.add_child(spec, task);
-        let family = &mut self.tasks[task as usize].family;
+        let family = &mut self.families[task as usize];
         if launch == Launch::Process {
             family.processes += 1;
         } else {
@@ -84,7 +89,7 @@ impl Runtime {
             if before == NONE {
                 family.first = child;
             } else {
-                self.tasks[before as usize].family.next = child;
+                self.families[before as usize].next = child;
             }
         }
         out.list.push(Effect::Fork {
@@ -95,14 +100,14 @@ impl Runtime {
     }
 
     pub(super) fn reap(&mut self, task: u32) -> Option<Step> {
-        let thread = self.tasks[task as usize].family.first;
+        let thread = self.families[task as usize].first;
         if thread != NONE {
             if self.tasks[thread as usize].life != Life::Exited {
-                self.tasks[thread as usize].family.joiner = task;
+                self.families[thread as usize].joiner = task;
                 return Some(Step::Block);
             }
-            let next = self.tasks[thread as usize].family.next;
-            let family = &mut self.tasks[task as usize].family;
+            let next = self.families[thread as usize].next;
+            let family = &mut self.families[task as usize];
             family.first = next;
             if next == NONE {
                 family.last = NONE;
@@ -110,7 +115,8 @@ impl Runtime {
             return None;
         }
         let state = &mut self.tasks[task as usize];
-        if state.family.processes == 0 {
+        let family = &mut self.families[task as usize];
+        if family.processes == 0 {
             state.pc += 1;
             return None;
         }
@@ -123,12 +129,12 @@ impl Runtime {
                 stream: None,
             });
         }
-        if state.family.ended == 0 {
-            state.family.waits = true;
+        if family.ended == 0 {
+            family.waits = true;
             return Some(Step::Wait);
         }
-        state.family.ended -= 1;
-        state.family.processes -= 1;
+        family.ended -= 1;
+        family.processes -= 1;
         state.call = Progress::default();
         None
     }
@@ -154,7 +160,9 @@ impl Runtime {
         self.nr_alive -= 1;
         let spec = state.spec;
         self.nr_awaited -= usize::from(!self.program.tasks[spec.idx()].background);
-        let Family { parent, joiner, .. } = state.family;
+        let Some(&Family { parent, joiner, .. }) = self.families.get(task) else {
+            return Step::Exit;
+        };
         if joiner != NONE {
             out.list.push(Effect::WakeFromCall {
                 task: joiner as usize,
@@ -162,7 +170,7 @@ impl Runtime {
             });
         }
         if launch == Launch::Process && parent != NONE {
-            let family = &mut self.tasks[parent as usize].family;
+            let family = &mut self.families[parent as usize];
             family.ended += 1;
             if std::mem::take(&mut family.waits) {
                 out.list.push(Effect::WakeFromCall {

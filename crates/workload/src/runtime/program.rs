@@ -111,6 +111,8 @@ pub(crate) struct Program {
     pub(crate) attrs: Vec<Attrs>,
     /// Is each timer relative? Those of a task lie together.
     pub(crate) unique_timers: Vec<bool>,
+    /// Does any task make others, or wait for those it made?
+    pub(crate) has_families: bool,
 }
 
 const NS_PER_US: u64 = 1_000;
@@ -122,6 +124,8 @@ impl Program {
         for task in &workload.tasks {
             program.task(task, &workload.objects.buffers);
         }
+        let of_families = |op: &Op| matches!(op, Op::Program(Action::Create(_) | Action::Reap));
+        program.has_families = program.ops.iter().any(of_families);
         program
     }
 
