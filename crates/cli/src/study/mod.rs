@@ -21,6 +21,7 @@ use crate::suggest::nearest;
 use crate::{output, runs};
 use args::{RunStudyArgs, StudyCommand, StudyFormat};
 use fairwind_lab::study::{Judged, Study, studies};
+use fairwind_lab::{Experiment, Run};
 use plan::Plan;
 use sensitivity::Sensitivity;
 use std::process::ExitCode;
@@ -90,9 +91,15 @@ fn run(args: &RunStudyArgs) -> Result<ExitCode, Error> {
     }
     interrupt::watch()?;
     let store = args.resume.as_deref().map(runs::store).transpose()?;
+    // All studies in one go: between one and the next no core waits for the longest run.
+    let experiments: Vec<Experiment> = plans.iter().flat_map(Plan::experiments).collect();
+    let mut runs = runs::run(&experiments, args.jobs, store.as_ref())?.into_iter();
     let mut all = Vec::new();
     for plan in plans {
-        let runs = runs::run(&plan.experiments(), args.jobs, store.as_ref())?;
+        let runs: Vec<Option<Run>> = runs.by_ref().take(plan.experiments().len()).collect();
+        if interrupt::asked() && runs.iter().all(Option::is_none) && !all.is_empty() {
+            continue;
+        }
         let judged = plan.judge(&runs);
         let sensitivity = args
             .sensitivity
@@ -104,9 +111,6 @@ fn run(args: &RunStudyArgs) -> Result<ExitCode, Error> {
             judged,
             sensitivity,
         });
-        if interrupt::asked() {
-            break;
-        }
     }
     match args.format {
         StudyFormat::Table => {
