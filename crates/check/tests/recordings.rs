@@ -51,7 +51,7 @@ fn a_group_of_6_18() {
         "group-perf-6.18",
         &[
             (Measure::Pick, 2047, 1355),
-            (Measure::Preemption, 1749, 1616),
+            (Measure::Preemption, 1749, 1695),
         ],
     );
 }
@@ -91,7 +91,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 473, 472),
             (Measure::Placement, 311, 296),
-            (Measure::Balance, 41, 37),
+            (Measure::Balance, 41, 38),
         ],
     );
 }
@@ -104,8 +104,8 @@ fn mix_on_smt_of_6_1() {
             (Measure::State, 2867, 2867),
             (Measure::Pick, 1002, 1002),
             (Measure::Preemption, 1022, 1022),
-            (Measure::Placement, 607, 595),
-            (Measure::Balance, 52, 52),
+            (Measure::Placement, 607, 596),
+            (Measure::Balance, 53, 51),
         ],
     );
 }
@@ -147,7 +147,7 @@ fn realtime_of_6_12() {
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 112, 110),
             (Measure::Placement, 335, 328),
-            (Measure::Balance, 59, 33),
+            (Measure::Balance, 53, 39),
         ],
     );
 }
@@ -171,11 +171,11 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4482),
-            (Measure::Pick, 322, 322),
+            (Measure::State, 5209, 4468),
+            (Measure::Pick, 322, 321),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 296, 293),
-            (Measure::Balance, 30, 24),
+            (Measure::Balance, 28, 24),
         ],
     );
 }
@@ -185,11 +185,11 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2094, 1976),
+            (Measure::State, 2094, 1977),
             (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
             (Measure::Placement, 350, 337),
-            (Measure::Balance, 37, 29),
+            (Measure::Balance, 35, 32),
         ],
     );
 }

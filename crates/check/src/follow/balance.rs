@@ -4,8 +4,7 @@
 //!          another CPU, or in a stopper that pushes the running task. Where the kernel moved tasks, ours is asked what
 //!          the same pass would have moved. When domains are due is followed, too. Where ours finds one due of which an
 //!          earlier move has told when it was balanced, and would move something, the kernel's pass is one that moved
-//!          nothing, unless it moves something within two ticks. The timers' softirq runs before balancing, so whom that
-//!          wakes ours has woken, too.
+//!          nothing, unless it moves something within two ticks. When the softirq runs: see `softirq`.
 //! Deviations. Not asked: newly idle CPUs for which the kernel pulled nothing, since whether they looked depends on random
 //!          numbers and measured costs; periodic passes that moved nothing, after the first since a move told the time
 //!          (jiffies may be one more when a pass ends), and where one of the queues changes before the pass can be over.
@@ -25,59 +24,8 @@ const NOT_FAILED: Class = Class::NotRecorded("how often balancing had failed");
 const MOST_FAILED: u32 = 8;
 
 impl Follower<'_> {
-    /// The balancing softirq was raised. That of the timers runs before it.
-    pub(super) fn softirq(&mut self, r: &Record, cpu: CpuId, clock: u64) {
-        self.sched.follow_softirq(cpu);
-        if self.moves_ahead(cpu.0) {
-            return;
-        }
-        if cpu.0 == r.cpu && self.timers_wake(cpu.0) {
-            self.cpu(cpu.0).balances_later = true;
-        } else {
-            self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
-        }
-    }
-
-    /// Does a softirq wake somebody before the CPU goes on with what it was interrupted in?
-    fn timers_wake(&self, cpu: u32) -> bool {
-        let own = self.times.records_of(cpu, self.at + 1);
-        let mut own = own.iter().map(|&at| &self.records[at]);
-        let interrupted = own.find(|r| r.softirq || !r.irq);
-        interrupted
-            .is_some_and(|r| matches!(r.what, What::Waking { .. }) && Self::is_before_balancing(r))
-    }
-
-    /// Is a softirq's record of one that runs before the balancing one? Their own thread is woken when all have run.
-    fn is_before_balancing(r: &Record) -> bool {
-        let ends = matches!(&r.what, What::Waking { comm, .. } if comm.starts_with("ksoftirqd/"));
-        r.softirq && !ends
-    }
-
-    /// Softirqs before the balancing one are over.
-    pub(super) fn end_timers_softirq(&mut self, r: &Record) {
-        let goes_on = |next: usize| Self::is_before_balancing(&self.records[next]);
-        if self.cpus[r.cpu as usize].balances_later
-            && !self.next_on_cpu[self.at].is_some_and(goes_on)
-        {
-            self.cpu(r.cpu).balances_later = false;
-            let cpu = CpuId(r.cpu);
-            let clock = self.clock_at(cpu, r.ts);
-            self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
-        }
-    }
-
-    /// A tick asks an idle CPU to balance for all of them.
-    pub(super) fn kick(&mut self, r: &Record, ilb: CpuId) {
-        self.jiffies.busy(ilb.0, r.ts, false);
-        self.sched.follow_jiffies(self.jiffies.now());
-        let clock = self.clock_at(ilb, r.ts);
-        self.sched.nohz_kick(ilb, clock);
-        self.take_effects(ilb.0);
-        self.softirq(r, ilb, clock);
-    }
-
     /// Ours balances where the kernel moved nothing.
-    fn quiet_pass(&mut self, r: &Record, pass: impl Fn(&mut Sched)) {
+    pub(super) fn quiet_pass(&mut self, r: &Record, pass: impl Fn(&mut Sched)) {
         if !self.could_move() {
             pass(&mut self.sched);
             self.take_effects(r.cpu);
@@ -119,7 +67,8 @@ impl Follower<'_> {
 
     /// Does one of the queues change before the pass can be over? Then the kernel may have looked at them after that.
     fn queues_change(&self, r: &Record, moves: &[Move]) -> bool {
-        let over = self.next_on_cpu[self.at].map(|next| self.records[next].ts);
+        let next = self.times.records_of(r.cpu, self.at + 1).first();
+        let over = next.map(|&next| self.records[next].ts);
         let tick = r.ts.saturating_add(self.facts.profile.tick_nsec());
         let over = over.map_or(tick, |next| next.min(tick));
         let of_queues = |cpu: u32| moves.iter().any(|m| m.orig == cpu || m.dest == cpu);
@@ -133,13 +82,13 @@ impl Follower<'_> {
     }
 
     /// Did the kernel do this pass, too? Its last one was told by a move, the CPU's own tick asks for this one, and it is due
-    /// even if jiffies were as many as can be when the last one ended.
+    /// even if jiffies were as many as can be when the last one ended and are as few as can be now.
     fn is_surely_due(&mut self, r: &Record, report: &PassReport) -> bool {
         let told = self.pinned.remove(&report.sd);
         report.dst_cpu.0 == r.cpu
             && told.is_some_and(|most| {
                 let interval = self.sched.follow_balance_interval(report.sd, report.idle);
-                self.jiffies.now() >= most + interval
+                self.jiffies.least() >= most + interval
             })
     }
 
@@ -204,6 +153,7 @@ impl Follower<'_> {
             }
             self.forget_active_balance();
         }
+        self.balance_above(r);
     }
 
     /// What the kernel's pass looked at it brought up to date, whatever it then moved.

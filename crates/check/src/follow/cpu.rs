@@ -2,6 +2,7 @@
 
 use super::ticks::Charged;
 use crate::judge::Class;
+use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::Told;
 use fairwind_sched::{CpuId, Sched, TaskId};
 use std::collections::BTreeMap;
@@ -70,6 +71,10 @@ pub(super) struct CpuContext {
     pub(super) in_timer: Option<bool>,
     /// The balancing softirq is raised and waits for those that wake somebody.
     pub(super) balances_later: bool,
+    /// Domains that the balancing softirq, in which something is moved, is still to balance.
+    pub(super) to_balance: Vec<SdId>,
+    /// When that softirq was raised, until it has balanced one.
+    pub(super) softirq_began: Option<u64>,
     /// The softirq was raised by a tick after which another one runs at once.
     pub(super) softirq_waits: bool,
     /// A tick whose outcome its next record shows.

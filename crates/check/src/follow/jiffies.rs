@@ -8,8 +8,10 @@
 //! Units.   ns of the trace clock, jiffies as in the debug file.
 //! Source.  kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_do_update_jiffies64`, `tick_nohz_irq_enter`,
 //!          `tick_nohz_stop_tick` @ 6.1, 6.12.
-//! Deviations. Without records of timer interrupts jiffies are those that are due. That a CPU stopped its tick is not recorded: it did if, after a tick that found it idle, the next one that was
-//!          due did not come. Interrupts of idle CPUs other than the timer's are not recorded.
+//! Deviations. Without records of timer interrupts jiffies are those that are due. That a CPU stopped its tick is not recorded:
+//!          it did if it found itself idle at a tick, did not leave idle in that interrupt, and the next tick is later than
+//!          timer interrupts of busy CPUs are apart on average, or than a tick where it leaves idle. Interrupts of idle CPUs
+//!          other than the timer's are not recorded.
 
 use crate::facts::ClockFacts;
 use crate::record::{Record, What};
@@ -22,6 +24,8 @@ struct CpuTick {
     stopped: bool,
     /// Before this its timer interrupts are those of other timers.
     next_tick: u64,
+    /// What jiffies were if it brought them up to date in its last tick.
+    would_count: u64,
     last_jiffies: u64,
     stalled: u32,
 }
@@ -40,6 +44,30 @@ pub(super) struct Jiffies {
     cpus: Vec<CpuTick>,
     /// Timer interrupts are recorded.
     timers: bool,
+    /// How late a tick may come.
+    lateness: u64,
+}
+
+/// How far apart timer interrupts of busy CPUs are on average, whose ticks never stop.
+fn mean_gap(records: &[Record], nr_cpus: usize) -> Option<u64> {
+    let mut last: Vec<Option<u64>> = vec![None; nr_cpus];
+    let (mut sum, mut gaps) = (0, 0);
+    for r in records {
+        let Some(last) = last.get_mut(r.cpu as usize) else {
+            continue;
+        };
+        match &r.what {
+            What::Timer => {
+                if let Some(last) = last.replace(r.ts) {
+                    sum += r.ts.saturating_sub(last);
+                    gaps += 1;
+                }
+            }
+            What::Switch { prev, next, .. } if prev.pid == 0 || next.pid == 0 => *last = None,
+            _ => {}
+        }
+    }
+    (gaps != 0).then(|| sum / gaps)
 }
 
 impl Jiffies {
@@ -70,6 +98,7 @@ impl Jiffies {
             timekeeper: None,
             cpus: vec![CpuTick::default(); nr_cpus],
             timers: records.iter().any(|record| record.what == What::Timer),
+            lateness: mean_gap(records, nr_cpus).unwrap_or(0).max(tick),
         };
         jiffies.update(start);
         jiffies
@@ -100,6 +129,18 @@ impl Jiffies {
         self.epoch + (since / self.tick + 1) * self.tick
     }
 
+    /// Until when a tick that is due at a time may come.
+    pub(super) fn latest(&self, due: u64) -> u64 {
+        due + self.lateness
+    }
+
+    /// The fewest that the kernel can have counted, whichever CPU keeps the time.
+    pub(super) fn least(&self) -> u64 {
+        let ticking = self.cpus.iter().filter(|cpu| !cpu.stopped);
+        let least = ticking.map(|cpu| cpu.would_count).min();
+        least.unwrap_or(self.now).min(self.now)
+    }
+
     /// The most that the kernel can have counted.
     pub(super) fn most(&self, ts: u64) -> u64 {
         self.at_epoch + ts.saturating_sub(self.epoch) / self.tick
@@ -120,6 +161,7 @@ impl Jiffies {
             return false;
         }
         self.cpus[at].next_tick = self.next_tick(ts);
+        self.cpus[at].would_count = self.most(ts);
         let timekeeper = *self.timekeeper.get_or_insert(cpu);
         if timekeeper == cpu {
             self.update(ts);
@@ -152,6 +194,7 @@ impl Jiffies {
             self.update(ts);
             self.cpus[at].stopped = !leaves_idle;
             self.cpus[at].next_tick = self.next_tick(ts);
+            self.cpus[at].would_count = self.most(ts);
         }
     }
 
@@ -163,6 +206,7 @@ impl Jiffies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{Party, PrevState};
 
     /// Ticks of 4 ms are due at 2, 6, 10 … ms of the trace clock.
     fn jiffies() -> Jiffies {
@@ -208,6 +252,47 @@ mod tests {
         assert_eq!(j.now(), 101, "cpu0 is late");
         j.timer(0, 14_000_000);
         assert_eq!(j.now(), 103);
+    }
+
+    #[test]
+    fn whoever_keeps_the_time_may_be_late() {
+        let mut j = jiffies();
+        j.timer(0, 6_100_000);
+        assert_eq!(j.least(), 0, "cpu1 has not ticked yet");
+        j.timer(1, 10_100_000);
+        assert_eq!((j.least(), j.now()), (101, 101));
+        j.timer(0, 14_000_000);
+        assert_eq!((j.least(), j.now()), (102, 103));
+        j.stop(1);
+        assert_eq!(j.least(), 103);
+    }
+
+    #[test]
+    fn ticks_are_as_late_as_those_of_busy_cpus() {
+        let of_cpu = |ts, what| Record { what, ..timer(ts) };
+        let idles = || {
+            let party = |pid| Party {
+                pid,
+                comm: String::new(),
+                prio: 120,
+            };
+            What::Switch {
+                prev: party(1),
+                prev_state: PrevState::Interruptible,
+                next: party(0),
+            }
+        };
+        let records = [
+            timer(1_000_000),
+            timer(9_000_000),
+            timer(21_000_000),
+            of_cpu(22_000_000, idles()),
+            timer(90_000_000),
+        ];
+        assert_eq!(mean_gap(&records, 1), Some(10_000_000));
+        let j = Jiffies::new(None, 4_000_000, &records, 1);
+        assert_eq!(j.latest(100), 10_000_100);
+        assert_eq!(jiffies().latest(100), 4_000_100, "a tick at least");
     }
 
     #[test]

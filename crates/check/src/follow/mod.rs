@@ -28,6 +28,7 @@ mod phases;
 mod placement;
 mod placing_clock;
 mod requeues;
+mod softirq;
 mod start;
 mod state;
 mod switches;
@@ -82,6 +83,9 @@ pub(crate) struct Follower<'a> {
     charges: Vec<Charges>,
     names: Names,
     wakeups: BTreeMap<i32, PendingWakeup>,
+    /// Balancing softirqs that move nothing and have not run, and how late these run.
+    raised: Vec<softirq::Raised>,
+    softirq_delay: u64,
     /// Wakeups whose CPU is being chosen.
     placements: BTreeMap<i32, Placement>,
     /// How each wakeup goes on, by the index of its `sched_waking`.
@@ -136,6 +140,8 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         moved: BTreeMap::new(),
         judge: Judge::default(),
         wakeups: BTreeMap::new(),
+        raised: Vec::new(),
+        softirq_delay: 0,
         placements: BTreeMap::new(),
         ahead: ahead::wakeups(records),
         syncs: BTreeMap::new(),
@@ -155,10 +161,12 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         picks_of_idle: BTreeMap::new(),
         other_policy: BTreeMap::new(),
     };
+    follower.softirq_delay = softirq::usual_delay(records, &follower.next_on_cpu);
     follower.start_running();
     let further_passes = ahead::further_passes(records);
     for at in ahead::order(records, &follower.next_on_cpu, &further_passes) {
         let record = &records[at];
+        follower.run_softirqs(record);
         if record.cpu as usize >= follower.cpus.len() {
             follower
                 .judge

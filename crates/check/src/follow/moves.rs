@@ -89,6 +89,7 @@ impl Follower<'_> {
     pub(super) fn begin_pass(&mut self, r: &Record) {
         let cpu = r.cpu;
         if self.cpu(cpu).before_pass.is_none() {
+            self.balance_below(r);
             let mut before = self.sched.clone();
             before.effects.clear();
             self.cpu(cpu).before_pass = Some(Box::new(before));
@@ -138,6 +139,29 @@ impl Follower<'_> {
             }
         }
         false
+    }
+
+    /// What a CPU's softirq moves next, or has pushed.
+    pub(super) fn moved_next(&self, cpu: u32) -> Option<(CpuId, CpuId)> {
+        let mut waking = None;
+        for &at in self.times.records_of(cpu, self.at) {
+            let r = &self.records[at];
+            match &r.what {
+                What::Timer | What::Switch { .. } => return None,
+                What::Waking { pid, comm, .. } => {
+                    waking = Some(*pid);
+                    if r.softirq && comm.starts_with("migration/") {
+                        let busiest = CpuId(comm["migration/".len()..].parse().ok()?);
+                        return Some((busiest, self.pushed_to(busiest)?));
+                    }
+                }
+                What::Migrate { pid, orig, dest } if r.softirq && waking != Some(*pid) => {
+                    return Some((CpuId(*orig), CpuId(*dest)));
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// After moves that ours did not make: the kernel's pass succeeded in the first domain that spans both CPUs.

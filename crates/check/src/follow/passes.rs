@@ -203,12 +203,21 @@ pub(super) fn answer(sched: Sched) -> Answer {
     }
 }
 
-fn ask_softirq(copy: &mut Sched, cpu: CpuId, dest: CpuId, sd: SdId, clock: u64) {
-    // Whoever runs while the softirq does ran at the tick before it, but for the softirq's own thread.
-    let idle = if dest != cpu || copy.is_idle(cpu) || copy.rqs[cpu].idle_balance {
+/// In what state a CPU is that balances for itself in the softirq. Whoever runs while that does ran at the tick before it,
+/// but for the softirq's own thread.
+pub(super) fn softirq_idle(sched: &Sched, cpu: CpuId) -> CpuIdleType {
+    if sched.is_idle(cpu) || sched.rqs[cpu].idle_balance {
         CpuIdleType::Idle
     } else {
         CpuIdleType::NotIdle
+    }
+}
+
+fn ask_softirq(copy: &mut Sched, cpu: CpuId, dest: CpuId, sd: SdId, clock: u64) {
+    let idle = if dest == cpu {
+        softirq_idle(copy, cpu)
+    } else {
+        CpuIdleType::Idle
     };
     copy.ask_balance(dest, sd, idle, clock);
 }

@@ -90,7 +90,7 @@ impl Follower<'_> {
             && !after.is_some_and(|at| in_irq(at) && enqueues(at))
     }
 
-    /// An idle CPU stops its tick, as far as can be seen: none comes when the next one is due, although it is still
+    /// An idle CPU stops its tick, as far as can be seen: none comes while the next one can, although it is still
     /// idle. It does so after a tick that found it idle: recordings with a probe on `nohz_balance_enter_idle` show none that
     /// did so as it went idle.
     fn stop_tick(&mut self, r: &Record) {
@@ -115,16 +115,24 @@ impl Follower<'_> {
         self.sched.nohz_balance_enter_idle(CpuId(cpu));
     }
 
-    /// Does a tick come, or does the CPU leave idle, when its tick is next due? `next` is its next record.
+    /// Does the tick go on, by the CPU's records from `next` on? A tick may be as late as those of busy CPUs are. A CPU that
+    /// leaves idle before it came may have had it to come for one more period, unless it served other interrupts meanwhile.
     fn ticks_on(&self, ts: u64, mut next: Option<usize>) -> bool {
         let due = self.jiffies.next_tick(ts);
         let late = self.jiffies.next_tick(due);
+        let latest = self.jiffies.latest(due);
+        let mut serves_others = false;
         while let Some(at) = next {
             let r = &self.records[at];
             match r.what {
-                What::Timer => return r.ts < late,
-                What::Switch { .. } => return r.ts < due,
-                _ => next = self.next_on_cpu[at],
+                What::Timer => return r.ts < latest,
+                What::Switch { .. } => return r.ts < due || r.ts < late && !serves_others,
+                // The interrupt that the tick was in ends with a task to run.
+                _ if r.irq && r.need_resched && r.ts < due => return true,
+                _ => {
+                    serves_others |= r.irq && r.ts >= due;
+                    next = self.next_on_cpu[at];
+                }
             }
         }
         false

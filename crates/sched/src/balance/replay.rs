@@ -99,6 +99,12 @@ impl Sched {
         self.cpu_sums.mark_all();
     }
 
+    /// What a CPU's softirq brings up to date first.
+    pub fn follow_blocked_averages(&mut self, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        self.update_blocked_averages(cpu);
+    }
+
     /// What a CPU brings up to date before a pass over a domain decides: its averages, and what its group has left for
     /// fair tasks.
     pub fn follow_look(&mut self, cpu: CpuId, sd: SdId, now: Nanos) {
@@ -116,6 +122,32 @@ impl Sched {
         let mut continue_balancing = true;
         self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing);
         self.domains.sd[sd].last_balance = self.jiffies;
+        self.follow_next_balance(cpu);
+    }
+
+    /// Passes over those of a CPU's domains that are due, as its softirq does them; it stops where another CPU is to balance.
+    /// `begun` is when the softirq began, if these are its first.
+    pub fn ask_due_domains(
+        &mut self,
+        cpu: CpuId,
+        sds: &[SdId],
+        idle: CpuIdleType,
+        begun: Option<Nanos>,
+    ) {
+        self.cpu_sums.mark_all();
+        if let Some(now) = begun {
+            self.set_time(now);
+            self.update_blocked_averages(cpu);
+        }
+        let busy = idle == CpuIdleType::NotIdle && !self.sched_idle_cpu(cpu);
+        let mut continue_balancing = true;
+        for &sd in sds {
+            let interval = self.get_sd_balance_interval(sd, busy);
+            if continue_balancing && self.jiffies >= self.domains.sd[sd].last_balance + interval {
+                self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing);
+                self.domains.sd[sd].last_balance = self.jiffies;
+            }
+        }
         self.follow_next_balance(cpu);
     }
 

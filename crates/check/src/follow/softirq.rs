@@ -1,0 +1,211 @@
+//! When the balancing softirq runs, and which passes it does beside those that the kernel's moves show.
+//!
+//! Model.   A tick, or a kick by another CPU, raises the softirq. That of the timers runs before it, so whom that wakes ours has
+//!          woken, too. Where the softirq moves something, that tells when; the domains of its CPU below that of the move it
+//!          has balanced before, and those above it afterwards, where they are due. Where it moves nothing it is taken to run
+//!          as long after it was raised as those that move something usually do, and before what its CPU records next.
+//! Units.   ns of the trace clock.
+//! Source.  kernel/softirq.c `handle_softirqs`; kernel/sched/fair.c `sched_balance_softirq`, `sched_balance_domains` @ 6.1,
+//!          6.12.
+//! Deviations. When a softirq that moves nothing runs is not recorded.
+
+use super::Follower;
+use super::passes::softirq_idle;
+use crate::record::{Record, What};
+use fairwind_sched::CpuId;
+use fairwind_sched::domain::SdId;
+
+/// A softirq that was raised and moves nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Raised {
+    /// When it is taken to run.
+    at: u64,
+    cpu: CpuId,
+    /// The clock of its queue when it was raised.
+    clock: u64,
+    /// The CPU that raised it.
+    by: u32,
+}
+
+/// How long after the record before them passes that move something usually begin.
+pub(super) fn usual_delay(records: &[Record], next_on_cpu: &[Option<usize>]) -> u64 {
+    let mut delays = Vec::new();
+    for (at, r) in records.iter().enumerate() {
+        let Some(next) = next_on_cpu[at].filter(|_| r.hardirq()) else {
+            continue;
+        };
+        if moves_first(records, next_on_cpu, next) {
+            delays.push(records[next].ts.saturating_sub(r.ts));
+        }
+    }
+    delays.sort_unstable();
+    delays.get(delays.len() / 2).copied().unwrap_or(0)
+}
+
+/// Does a softirq begin with this record, and move something before it wakes anybody?
+fn moves_first(records: &[Record], next_on_cpu: &[Option<usize>], first: usize) -> bool {
+    let mut at = Some(first);
+    while let Some(r) = at.map(|at| &records[at]).filter(|r| r.softirq) {
+        match r.what {
+            What::Migrate { .. } => return true,
+            What::Runtime { .. } => at = at.and_then(|at| next_on_cpu[at]),
+            _ => return false,
+        }
+    }
+    false
+}
+
+impl Follower<'_> {
+    /// The balancing softirq was raised. That of the timers runs before it.
+    pub(super) fn softirq(&mut self, r: &Record, cpu: CpuId, clock: u64) {
+        self.sched.follow_softirq(cpu);
+        if self.moves_ahead(cpu.0) {
+            if cpu.0 == r.cpu {
+                let sds = self.sched.domains.for_each_domain(cpu).collect();
+                self.cpu(cpu.0).to_balance = sds;
+                self.cpu(cpu.0).softirq_began = Some(clock);
+            }
+            return;
+        }
+        if cpu.0 == r.cpu && self.timers_wake(cpu.0) {
+            self.cpu(cpu.0).balances_later = true;
+        } else {
+            self.sched.follow_blocked_averages(cpu, clock);
+            self.raised.push(Raised {
+                at: r.ts + self.softirq_delay,
+                cpu,
+                clock,
+                by: r.cpu,
+            });
+        }
+    }
+
+    /// Has softirqs that move nothing run that do so before `next` is recorded.
+    pub(super) fn run_softirqs(&mut self, next: &Record) {
+        let other_context = !next.hardirq() || next.what == What::Timer;
+        let has_run =
+            |raised: &Raised| raised.at <= next.ts || next.cpu == raised.cpu.0 && other_context;
+        while let Some(first) = self.raised.iter().position(has_run) {
+            let raised = self.raised.remove(first);
+            let r = Record::of_task(raised.at.min(next.ts), raised.by, What::Timer);
+            let clock = self.clock_at(raised.cpu, raised.clock);
+            self.quiet_pass(&r, |sched| sched.sched_balance_softirq(raised.cpu, clock));
+        }
+    }
+
+    /// Does a softirq wake somebody before the CPU goes on with what it was interrupted in?
+    fn timers_wake(&self, cpu: u32) -> bool {
+        let own = self.times.records_of(cpu, self.at + 1);
+        let mut own = own.iter().map(|&at| &self.records[at]);
+        let interrupted = own.find(|r| r.softirq || !r.irq);
+        interrupted
+            .is_some_and(|r| matches!(r.what, What::Waking { .. }) && Self::is_before_balancing(r))
+    }
+
+    /// Is a softirq's record of one that runs before the balancing one? Their own thread is woken when all have run.
+    fn is_before_balancing(r: &Record) -> bool {
+        let ends = matches!(&r.what, What::Waking { comm, .. } if comm.starts_with("ksoftirqd/"));
+        r.softirq && !ends
+    }
+
+    /// Softirqs before the balancing one are over.
+    pub(super) fn end_timers_softirq(&mut self, r: &Record) {
+        let goes_on = |next: usize| Self::is_before_balancing(&self.records[next]);
+        if self.cpus[r.cpu as usize].balances_later
+            && !self.next_on_cpu[self.at].is_some_and(goes_on)
+        {
+            self.cpu(r.cpu).balances_later = false;
+            let cpu = CpuId(r.cpu);
+            let clock = self.clock_at(cpu, r.ts);
+            self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
+        }
+    }
+
+    /// A tick asks an idle CPU to balance for all of them.
+    pub(super) fn kick(&mut self, r: &Record, ilb: CpuId) {
+        self.jiffies.busy(ilb.0, r.ts, false);
+        self.sched.follow_jiffies(self.jiffies.now());
+        let clock = self.clock_at(ilb, r.ts);
+        self.sched.nohz_kick(ilb, clock);
+        self.take_effects(ilb.0);
+        self.softirq(r, ilb, clock);
+    }
+
+    /// A CPU moves something in the softirq: the domains below that of its move it has balanced before, where they were due.
+    pub(super) fn balance_below(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        if !r.softirq || self.cpu(r.cpu).to_balance.is_empty() {
+            return;
+        }
+        let passes = self.passes_of(self.moved_next(r.cpu).into_iter());
+        let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
+        let of_own = passes.first().filter(|(dest, _)| *dest == cpu);
+        if let Some(at) = of_own.and_then(|(_, acted)| sds.iter().position(|sd| sd == acted)) {
+            self.balance_due(r, &sds[..at]);
+            self.cpu(r.cpu).to_balance = sds[at + 1..].to_vec();
+        }
+    }
+
+    /// The domains above those in which the softirq moved something.
+    pub(super) fn balance_above(&mut self, r: &Record) {
+        if !self.moves_ahead(r.cpu) {
+            let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
+            self.balance_due(r, &sds);
+        }
+    }
+
+    fn balance_due(&mut self, r: &Record, sds: &[SdId]) {
+        if sds.is_empty() {
+            return;
+        }
+        let cpu = CpuId(r.cpu);
+        let began = self.cpu(r.cpu).softirq_began.take();
+        let idle = softirq_idle(&self.sched, cpu);
+        self.quiet_pass(r, |sched| sched.ask_due_domains(cpu, sds, idle, began));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::follow::ahead;
+
+    #[test]
+    fn moves_tell_how_late_the_softirq_is() {
+        let of_cpu = |ts, irq, softirq, what| Record {
+            irq,
+            softirq,
+            ..Record::of_task(ts, 1, what)
+        };
+        let charge = || What::Runtime {
+            pid: 1,
+            runtime: 1,
+            vruntime: None,
+        };
+        let waking = || What::Waking {
+            pid: 8,
+            comm: String::new(),
+            prio: 120,
+            slept_on: 1,
+        };
+        let migrate = |pid| What::Migrate {
+            pid,
+            orig: 0,
+            dest: 1,
+        };
+        let records = [
+            of_cpu(100, true, false, What::Timer),
+            of_cpu(110, true, false, charge()),
+            of_cpu(150, true, true, charge()),
+            of_cpu(160, true, true, migrate(7)),
+            of_cpu(200, true, false, What::Timer),
+            of_cpu(210, true, true, waking()),
+            of_cpu(220, true, true, migrate(8)),
+            of_cpu(300, true, false, What::Timer),
+            of_cpu(370, true, true, migrate(9)),
+            of_cpu(400, false, false, migrate(10)),
+        ];
+        let delay = usual_delay(&records, &ahead::next_on_cpu(&records));
+        assert_eq!(delay, 70, "of 40 and 70 the later one");
+    }
+}
