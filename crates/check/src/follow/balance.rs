@@ -46,6 +46,11 @@ impl Follower<'_> {
             self.keep(r.cpu, ours.sched);
             return;
         }
+        // What the pass looked at it brought up to date, whatever it then moved.
+        self.sched.only_look(true);
+        pass(&mut self.sched);
+        self.take_effects(r.cpu);
+        self.sched.only_look(false);
         self.sched.adopt_balance_notes(&ours.sched);
         self.sched.report_passes(false);
         let mut judged = !ours.moves.is_empty();

@@ -284,6 +284,7 @@ impl Follower<'_> {
     pub(super) fn limit_clocks(&mut self, r: &Record) {
         self.sched.hold_probes();
         self.look_ahead_for_charges();
+        self.limit_idle_clocks();
         // What is recorded comes before any charge to come, and of several clocks of a queue the first.
         let mut recorded = self.recorded_clocks(r.cpu);
         recorded.sort_unstable();
@@ -330,6 +331,28 @@ impl Follower<'_> {
                 *limit = ses[tasks[curr].se].exec_start.saturating_add(runtime);
                 charges.next = Some((curr, charge, *limit));
             }
+        }
+    }
+
+    /// Tells each queue of an idle CPU how far its clock can go before its next task begins to run.
+    fn limit_idle_clocks(&mut self) {
+        for cpu in self.sched.rqs.ids() {
+            if !self.sched.is_idle(cpu) {
+                continue;
+            }
+            let known = self.charges[cpu.idx()].leaves_idle;
+            let latest = match known.filter(|&(leave, _)| leave >= self.at) {
+                Some((_, latest)) => latest,
+                None => {
+                    let Some(leave) = self.times.leave(cpu.0, self.at) else {
+                        continue;
+                    };
+                    let (_, latest) = self.starting_clock(cpu, leave);
+                    self.charges[cpu.idx()].leaves_idle = Some((leave, latest));
+                    latest
+                }
+            };
+            self.limit_clock(cpu, latest);
         }
     }
 

@@ -42,6 +42,8 @@ pub(super) struct Charges {
     pub(super) known: Option<ChargesOf>,
     /// The record to come of one that ours has already made in another call.
     pub(super) made_ahead: Option<(TaskId, usize)>,
+    /// The record with which the CPU next leaves idle, and the latest that its clock can be then.
+    pub(super) leaves_idle: Option<(usize, u64)>,
 }
 
 impl Charges {

@@ -15,10 +15,8 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
     sched.follow_jiffies(jiffies);
     sched.set_time(start);
     for cpu in sched.rqs.ids() {
+        set_clock(&mut sched, cpu, start);
         let rq = &mut sched.rqs[cpu];
-        rq.clock = start;
-        rq.clock_task = start;
-        rq.clock_pelt = start;
         rq.clock_pelt_idle = start;
         rq.clock_idle = start;
         rq.next_balance = jiffies;
@@ -42,8 +40,6 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
         let cfs = &mut sched.cfs_rqs[cfs_rq];
         cfs.zero_vruntime = queue.min_vruntime;
         let avg = &mut cfs.avg;
-        avg.last_update_time = start & !1023;
-        avg.period_contrib = (start >> 10) as u32 & 1023;
         let divider = u64::from(avg.divider());
         avg.load_avg = queue.load_avg;
         avg.runnable_avg = queue.runnable_avg;
@@ -55,4 +51,34 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
     }
     sched.follow_idle_start();
     sched
+}
+
+/// Sets a CPU's clocks. The periods of its load averages are multiples of their length, counted from 0.
+pub(super) fn set_clock(sched: &mut Sched, cpu: CpuId, clock: u64) {
+    let rq = &mut sched.rqs[cpu];
+    rq.clock = clock;
+    rq.clock_task = clock;
+    rq.clock_pelt = clock;
+    let avg = &mut sched.cfs_rqs[rq.cfs].avg;
+    avg.last_update_time = clock & !1023;
+    avg.period_contrib = (clock >> 10) as u32 & 1023;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_sched::{KernelProfile, Release, Topology};
+
+    #[test]
+    fn periods_of_averages_begin_at_multiples_of_their_length() {
+        let profile = KernelProfile::new(Release::V6_12, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        let (cpu, period) = (CpuId(0), 1 << 20);
+        set_clock(&mut sched, cpu, 9 * period);
+        // A CPU that ran a task when the recording began had begun with that earlier.
+        set_clock(&mut sched, cpu, 7 * period + 5000);
+        let avg = &sched.cfs_rqs[sched.rqs[cpu].cfs].avg;
+        assert_eq!(avg.last_update_time, 7 * period + 4096);
+        assert_eq!(avg.period_contrib, 4);
+    }
 }

@@ -2,9 +2,9 @@
 //!
 //! Deviations. Runtimes of SCHED_DEADLINE are not recorded: a task that gives way to a lower class is taken to have none left.
 
-use super::Follower;
 use super::classify::{Pair, Shown};
 use super::cpu::Move;
+use super::{Follower, start};
 use crate::baselines::Baselines;
 use crate::judge::Measure;
 use crate::record::{Party, PrevState, Record, What};
@@ -258,9 +258,7 @@ impl Follower<'_> {
             }
             let task = self.task(prev.pid, &prev.comm, r.cpu, latest);
             self.set_prio(task, prev.prio);
-            self.sched.rqs[cpu].clock = latest;
-            self.sched.rqs[cpu].clock_task = latest;
-            self.sched.rqs[cpu].clock_pelt = latest;
+            start::set_clock(&mut self.sched, cpu, latest);
             self.mend_curr(cpu, task, latest);
         }
     }

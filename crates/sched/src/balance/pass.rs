@@ -115,6 +115,9 @@ impl Sched {
         idle: CpuIdleType,
         continue_balancing: &mut bool,
     ) -> u32 {
+        if self.lb().only_look {
+            return 0;
+        }
         let mut env = LbEnv::new(sd, self.domains.sd[sd].groups, this_cpu, idle);
         env.cpus = core::mem::take(&mut self.lb_mut().cpus);
         env.tasks = core::mem::take(&mut self.lb_mut().tasks);

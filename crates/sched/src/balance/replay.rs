@@ -113,6 +113,11 @@ impl Sched {
         self.update_group_capacity(sd, cpu);
     }
 
+    /// From now on passes bring averages up to date and do nothing else, or no longer.
+    pub fn only_look(&mut self, on: bool) {
+        self.lb_mut().only_look = on;
+    }
+
     /// One pass over a domain towards its CPU, as that CPU's softirq does it, or another one's for an idle CPU.
     pub fn ask_balance(&mut self, cpu: CpuId, sd: SdId, idle: CpuIdleType, now: Nanos) {
         self.cpu_sums.mark_all();

@@ -38,6 +38,8 @@ pub(crate) struct Balance {
     pub(super) reports: Option<Vec<PassReport>>,
     /// What the next pass does not look for, having been told.
     pub(super) found: Option<Found>,
+    /// Passes bring averages up to date and do nothing else.
+    pub(super) only_look: bool,
 }
 
 impl Balance {
@@ -54,6 +56,7 @@ impl Balance {
             tasks: Vec::new(),
             reports: None,
             found: None,
+            only_look: false,
         }
     }
 }

@@ -73,3 +73,24 @@ fn told_jiffies_do_not_follow_from_the_time() {
         .ask_balance(cpu(0), sd, CpuIdleType::Idle, d.now + 100_000_000);
     assert_eq!(d.sched.last_balance(sd).last_balance, 5000);
 }
+
+/// Five tasks on the first of two CPUs.
+#[test]
+fn a_pass_that_only_looks_moves_nothing() {
+    for release in Release::ALL {
+        let mut d = Driver::new(release, 1, 2, 1);
+        d.ticking = d.mask(&[]);
+        for _ in 0..5 {
+            d.hog(&[0, 1]);
+        }
+        d.now += 8_000_000;
+        let sd = d.sched.domains.base[1];
+        for (only_look, moved) in [(true, 0), (false, 2)] {
+            let mut sched = d.sched.clone();
+            sched.only_look(only_look);
+            sched.ask_balance(cpu(1), sd, CpuIdleType::Idle, d.now);
+            let rq = &sched.rqs[cpu(1)];
+            assert_eq!((rq.nr_running, rq.clock), (moved, d.now), "{release:?}");
+        }
+    }
+}
