@@ -128,7 +128,7 @@ impl Follower<'_> {
         let moves = std::mem::take(&mut context.irq_moves);
         let pushes = std::mem::take(&mut context.pushes);
         let clock = context.pass_ts;
-        let before = self.before_pass(r.cpu);
+        let mut before = self.before_pass(r.cpu);
         let moved = moves
             .iter()
             .map(|moved| (CpuId(moved.orig), CpuId(moved.dest)));
@@ -137,9 +137,14 @@ impl Follower<'_> {
             clock,
             passes: self.passes_of(moved.chain(pushes.iter().copied())),
         };
+        let found = self.found(r.cpu, &pass);
+        if let Some((_, ts)) = found {
+            look(&mut before, &pass, ts);
+            self.sched.adopt_balance_notes(&before);
+        }
         let asked = Asked {
             kind: "softirq",
-            found: self.found(r.cpu, &pass),
+            found: found.map(|(found, _)| found),
             pass,
             before,
             clocks: self.told_clocks(r.cpu),
@@ -150,7 +155,9 @@ impl Follower<'_> {
             self.cpu(r.cpu).clocks.clear();
             self.keep(r.cpu, sched);
         } else {
-            self.look(&asked.pass);
+            if asked.found.is_none() {
+                look(&mut self.sched, &asked.pass, clock);
+            }
             self.follow_moves(r.cpu, clock, &asked.moves);
             self.note_balanced(&asked.moves);
             for moved in &asked.moves {
@@ -159,15 +166,6 @@ impl Follower<'_> {
             self.forget_active_balance();
         }
         self.balance_above(r);
-    }
-
-    /// What the kernel's pass looked at it brought up to date, whatever it then moved.
-    fn look(&mut self, pass: &Pass) {
-        if let Pass::Softirq { clock, passes, .. } = pass {
-            for &(dest, sd) in passes {
-                self.sched.follow_look(dest, sd, *clock);
-            }
-        }
     }
 
     fn before_pass(&mut self, cpu: u32) -> Sched {
@@ -305,7 +303,7 @@ impl Follower<'_> {
         };
         let asked = Asked {
             kind: "newidle",
-            found: self.found(r.cpu, &pass),
+            found: self.found(r.cpu, &pass).map(|(found, _)| found),
             pass,
             before: self.before_pass(r.cpu),
             clocks: self.told_clocks(r.cpu),
@@ -340,5 +338,14 @@ impl Follower<'_> {
             ours.moves.clear();
         }
         self.judge_moves(r, "active", kernel, &ours, class);
+    }
+}
+
+/// What a pass of the kernel looked at it brought up to date, whatever it then moved.
+fn look(sched: &mut Sched, pass: &Pass, now: u64) {
+    if let Pass::Softirq { passes, .. } = pass {
+        for &(dest, sd) in passes {
+            sched.follow_look(dest, sd, now);
+        }
     }
 }

@@ -133,8 +133,8 @@ impl Follower<'_> {
         answer(copy)
     }
 
-    /// What the pass found before its CPU waited for the queue's lock, if it waited for long.
-    pub(super) fn found(&mut self, cpu: u32, pass: &Pass) -> Option<Found> {
+    /// What the pass found before its CPU waited for the queue's lock, if it waited for long, and when.
+    pub(super) fn found(&mut self, cpu: u32, pass: &Pass) -> Option<(Found, u64)> {
         let (ts, held) = self.cpu(cpu).held.take()?;
         let mut copy = (*held).clone();
         copy.effects.clear();
@@ -142,12 +142,13 @@ impl Follower<'_> {
         pass.at(ts).ask(&mut copy);
         let report = copy.pass_reports().first()?;
         let src_cpu = report.src_cpu?;
-        Some(Found {
+        let found = Found {
             src_cpu,
             nr_running: held.rqs[src_cpu].nr_running,
             imbalance: report.imbalance,
             migration_type: report.migration_type,
-        })
+        };
+        Some((found, ts))
     }
 
     /// Keeps everything as it is after a record, if the CPU's next one comes late and is a pass's first.
