@@ -185,11 +185,11 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2094, 1977),
+            (Measure::State, 2094, 1978),
             (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
-            (Measure::Placement, 350, 337),
-            (Measure::Balance, 35, 32),
+            (Measure::Placement, 350, 339),
+            (Measure::Balance, 35, 33),
         ],
     );
 }

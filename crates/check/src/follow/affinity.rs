@@ -4,8 +4,9 @@
 //!             on which the kernel has put it from then on. Both suppositions, bound and free, are asked
 //!             again at its next placements; where their answers differ, the kernel's tells which holds.
 //!             Ours takes a task for bound once two such placements in a row have told so, and for free
-//!             again when one tells the contrary. Children are bound as their parent is. Where the kernel takes a waiting
-//!             task off a CPU other than by balancing, that is told to be no longer among those the task may use.
+//!             again when one tells the contrary, or balancing moves it to another CPU. Children are bound as
+//!             their parent is. Where the kernel takes a waiting task off a CPU other than by balancing, that is
+//!             told to be no longer among those the task may use.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
 //! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
 //!             for each CPU on which it has not been yet, and one to take it for free again.
@@ -90,6 +91,15 @@ impl Follower<'_> {
         if bounds.streak != 0 {
             self.bounds.insert(task, bounds);
         }
+    }
+
+    /// Balancing moved a task to a CPU, which it thus may use.
+    pub(super) fn moves_to(&mut self, task: TaskId, dest: CpuId) {
+        if self.sched.cpu_allowed(task, dest) {
+            return;
+        }
+        self.bounds.remove(&task);
+        self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
     }
 
     fn allow(&mut self, task: TaskId, cpus: &CpuMask) {

@@ -201,6 +201,9 @@ impl Follower<'_> {
             None => Class::Ours,
         };
         self.judge_moves(r, asked.kind, &asked.moves, &ours, class);
+        for moved in &asked.moves {
+            self.moves_to(moved.task, CpuId(moved.dest));
+        }
         for &busiest in &asked.pushes {
             let asked_too = ours.pushes.contains(&busiest);
             self.cpu(busiest).pushed = Some((asked_too, class));
