@@ -171,7 +171,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5209, 4477),
+            (Measure::State, 5209, 4483),
             (Measure::Pick, 322, 321),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 296, 293),

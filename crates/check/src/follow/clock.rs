@@ -78,6 +78,7 @@ impl Follower<'_> {
                 }
             }
         } else {
+            self.cpu(r.cpu).charged_by_put = self.is_put_told();
             self.cpu(r.cpu).pending_clock = Some(clock);
         }
         if !inside {

@@ -59,6 +59,8 @@ impl Charges {
 pub(super) struct CpuContext {
     /// Its own clock, updated by a call that no record has named yet.
     pub(super) pending_clock: Option<u64>,
+    /// That was charged after a probe showed the running task being put back.
+    pub(super) charged_by_put: bool,
     /// The task it is waking and queueing, between `sched_waking` and `sched_wakeup`.
     pub(super) waking: Option<i32>,
     /// What was charged as it queued the task that it is waking has asked for a reschedule.

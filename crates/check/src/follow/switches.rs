@@ -29,7 +29,8 @@ impl Follower<'_> {
         let prev_task = self.task(prev.pid, &prev.comm, r.cpu, r.ts);
         let next_task = self.task(next.pid, &next.comm, r.cpu, r.ts);
         let held = self.sched.rqs[cpu].clock;
-        let clock = match self.cpu(r.cpu).pending_clock.take() {
+        let charged = self.cpu(r.cpu).pending_clock.take();
+        let clock = match charged {
             Some(clock) => {
                 // The kernel did update its clock here, so it had no wakeup's clock to reuse.
                 self.sched.rqs[cpu].clock_skip_requested = false;
@@ -60,6 +61,9 @@ impl Follower<'_> {
         self.unthrottle_above(r, next_task, clock);
         self.told_of(ProbePoint::PutPrevEntity, prev_task);
         self.told_of(ProbePoint::SetNextEntity, next_task);
+        if charged.is_some() && prev_state == PrevState::Runnable && self.was_charged_first(r.cpu) {
+            self.sched.follow_charge(cpu, clock);
+        }
         let sleeps = prev.pid != 0
             && prev_state != PrevState::Runnable
             && !self.sched.rqs[cpu].curr_has_left;
@@ -106,6 +110,13 @@ impl Follower<'_> {
             }
             self.sched.nohz_run_idle_balance(cpu);
         }
+    }
+
+    /// Was the task that is switched from charged before it was put back? So it is by a pick that gets down to its queue,
+    /// and not if a group above it is out of runtime.
+    fn was_charged_first(&mut self, cpu: u32) -> bool {
+        let charged_first = !self.cpu(cpu).charged_by_put;
+        self.limits.are_set() && charged_first && self.is_put_told()
     }
 
     /// A task of SCHED_DEADLINE that could run gives way to a lower class: its runtime is used up, and it is off the

@@ -126,6 +126,12 @@ impl Follower<'_> {
         }
     }
 
+    /// Has a probe shown the running task being put back?
+    pub(super) fn is_put_told(&mut self) -> bool {
+        let put = |told: &Told| told.point == ProbePoint::PutPrevEntity;
+        self.told().iter().any(put)
+    }
+
     /// Has the recording shown the entity's state?
     pub(super) fn is_known(&self, se: SeId) -> bool {
         let probes = self.sched.probes.as_ref();
