@@ -110,7 +110,8 @@ pub struct Held {
     pub first_of_queue: bool,
     /// The same of the entity.
     pub first_of_entity: bool,
-    /// The sides differ, and weights on the queue depend on when other CPUs bring averages up to date.
+    /// The sides differ, and weights on the queue depend on when other CPUs bring averages up to date, or did so when they
+    /// were given.
     pub weights_pending: bool,
 }
 
@@ -135,6 +136,8 @@ pub struct Probes {
     pub(crate) courses: Vec<Option<Course>>,
     /// How often what weights told changed a group's load, by id.
     pub(crate) mends: Vec<u32>,
+    /// Entities whose place hangs on when other CPUs brought averages up to date, by id.
+    pub(crate) hanging: Vec<bool>,
 }
 
 impl Probes {
@@ -222,7 +225,12 @@ impl Sched {
             .told
             .iter()
             .position(|told| told.point == point && (told.se == se || told.se.is_none()));
-        let Some(at) = at else { return };
+        let Some(at) = at else {
+            if point == ProbePoint::PlaceEntity {
+                self.note_hanging_place(cfs_rq, se);
+            }
+            return;
+        };
         let told = probes.told.remove(at);
         let shows_time = told.values[ProbeField::Vruntime as usize].is_some();
         // Before it is placed an entity has no place in the queue's time.
@@ -246,7 +254,9 @@ impl Sched {
             ours,
             first_of_queue,
             first_of_entity,
-            weights_pending: differs && self.weights_are_pending(cfs_rq, se),
+            weights_pending: differs
+                && (self.weights_are_pending(cfs_rq, se)
+                    || self.told_hangs(point, (cfs_rq, se), &told.values)),
         };
         if self.is_possible(cfs_rq, se, &told.values) {
             if let Some(weight) = told.values[ProbeField::Weight as usize] {
@@ -257,6 +267,12 @@ impl Sched {
             }
             self.take_over(point, cfs_rq, se, &told.values);
             self.begin_course(se, places);
+            if shows_time {
+                self.end_hanging(se);
+            }
+        }
+        if places {
+            self.note_hanging_place(cfs_rq, se);
         }
         if let Some(probes) = &mut self.probes {
             probes.held.push(held);

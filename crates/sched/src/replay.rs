@@ -6,6 +6,7 @@
 //! Source. The same functions as `ttwu`, `schedule` and `attributes` follow.
 
 mod before_placement;
+mod hangs;
 mod limits;
 mod shares;
 mod sums;

@@ -33,6 +33,9 @@ impl Sched {
         }
         let shares = self.calc_group_shares(gcfs_rq);
         let cfs_rq = self.ses[se].cfs_rq;
+        if self.probes.is_some() {
+            self.note_hanging_weight(cfs_rq, se);
+        }
         self.reweight_entity_cfs(cfs_rq, se, shares);
     }
 

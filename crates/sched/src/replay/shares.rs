@@ -81,7 +81,7 @@ impl Sched {
         entities.any(|se| se.is_some() && self.contributions_are_pending(self.ses[se].my_q))
     }
 
-    fn contributions_are_pending(&self, cfs_rq: CfsRqId) -> bool {
+    pub(super) fn contributions_are_pending(&self, cfs_rq: CfsRqId) -> bool {
         if cfs_rq.is_none() {
             return false;
         }

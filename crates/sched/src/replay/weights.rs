@@ -210,6 +210,8 @@ impl Sched {
         if entity.is_task() {
             return;
         }
+        self.note_hanging_weight(cfs_rq, se);
+        let entity = &self.ses[se];
         let (sum, sum_weight) = self.vruntime_sums(&self.cfs_rqs[cfs_rq]);
         let origin = self.cfs_rqs[cfs_rq].zero_vruntime;
         let own = entity.weight().cast_signed();
