@@ -140,7 +140,7 @@ impl Follower<'_> {
         let found = self.found(r.cpu, &pass);
         if let Some((_, ts)) = found {
             look(&mut before, &pass, ts);
-            self.sched.adopt_balance_notes(&before);
+            self.sched.adopt_capacities(&before);
         }
         let asked = Asked {
             kind: "softirq",

@@ -99,6 +99,16 @@ impl Sched {
         self.cpu_sums.mark_all();
     }
 
+    /// Takes over what CPUs and groups have left for fair tasks from `other`, an earlier copy of this scheduler that has just
+    /// computed it.
+    pub fn adopt_capacities(&mut self, other: &Sched) {
+        self.domains.sgc.clone_from(&other.domains.sgc);
+        for cpu in other.rqs.ids() {
+            self.rqs[cpu].cpu_capacity = other.rqs[cpu].cpu_capacity;
+        }
+        self.cpu_sums.mark_all();
+    }
+
     /// What a CPU's softirq brings up to date first.
     pub fn follow_blocked_averages(&mut self, cpu: CpuId, now: Nanos) {
         self.set_time(now);
