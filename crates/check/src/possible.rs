@@ -11,6 +11,8 @@ use fairwind_sched::task::MAX_PRIO;
 
 /// Longer than any recording, and than anything in one: 52 days.
 const MONTHS: u64 = 1 << 52;
+/// Longer than any machine is up: 146 years.
+const LIFETIME: u64 = 1 << 62;
 
 /// Leaves out what is not possible on so many CPUs; how many that were.
 pub(crate) fn retain(records: &mut Vec<Record>, nr_cpus: usize) -> u64 {
@@ -18,7 +20,7 @@ pub(crate) fn retain(records: &mut Vec<Record>, nr_cpus: usize) -> u64 {
         return 0;
     };
     let before = records.len();
-    records.retain(|r| r.ts.abs_diff(usual) < MONTHS && is_possible(r, nr_cpus));
+    records.retain(|r| r.ts < LIFETIME && r.ts.abs_diff(usual) < MONTHS && is_possible(r, nr_cpus));
     (before - records.len()) as u64
 }
 
@@ -92,5 +94,7 @@ mod tests {
         assert_eq!(retain(&mut records, 2), 5);
         assert_eq!(records, kept);
         assert_eq!(retain(&mut Vec::new(), 2), 0);
+        let mut last = vec![Record::of_task(u64::MAX, 0, switch(120))];
+        assert_eq!(retain(&mut last, 2), 1);
     }
 }
