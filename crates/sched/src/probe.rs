@@ -8,6 +8,7 @@
 //! Source.     kernel/sched/fair.c `place_entity`, `set_next_entity`, `put_prev_entity`, `update_curr` @ 6.1, 6.12.
 //! Not here.   What a difference means: the caller judges.
 
+use crate::replay::HangsOn;
 use crate::replay::NewIdle;
 use crate::replay::weights::Course;
 use crate::sched::Sched;
@@ -113,6 +114,8 @@ pub struct Held {
     /// The sides differ, and weights on the queue depend on when other CPUs bring averages up to date, or did so when they
     /// were given.
     pub weights_pending: bool,
+    /// The sides differ, and what is shown hangs on a clock that was guessed.
+    pub clock_guessed: bool,
 }
 
 /// Probes of a scheduler that follows another.
@@ -136,8 +139,10 @@ pub struct Probes {
     pub(crate) courses: Vec<Option<Course>>,
     /// How often what weights told changed a group's load, by id.
     pub(crate) mends: Vec<u32>,
-    /// Entities whose place hangs on when other CPUs brought averages up to date, by id.
-    pub(crate) hanging: Vec<bool>,
+    /// On what the place of entities hangs that no event tells, by id.
+    pub(crate) hanging: Vec<Option<HangsOn>>,
+    /// CPUs whose clock in this call is a guess.
+    pub(crate) guessed: Vec<CpuId>,
 }
 
 impl Probes {
@@ -247,6 +252,8 @@ impl Sched {
         let ours = self.probe_values(cfs_rq, se);
         let mut sides = told.values.iter().zip(&ours);
         let differs = sides.any(|(told, ours)| told.is_some() && told != ours);
+        let hangs = self.told_hangs(point, (cfs_rq, se), &told.values);
+        let hangs_on = |on: HangsOn| hangs == Some(on);
         let held = Held {
             se,
             cfs_rq,
@@ -255,8 +262,8 @@ impl Sched {
             first_of_queue,
             first_of_entity,
             weights_pending: differs
-                && (self.weights_are_pending(cfs_rq, se)
-                    || self.told_hangs(point, (cfs_rq, se), &told.values)),
+                && (hangs_on(HangsOn::Updates) || self.weights_are_pending(cfs_rq, se)),
+            clock_guessed: differs && hangs_on(HangsOn::Clock),
         };
         if self.is_possible(cfs_rq, se, &told.values) {
             if let Some(weight) = told.values[ProbeField::Weight as usize] {

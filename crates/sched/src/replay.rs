@@ -13,6 +13,7 @@ mod sums;
 pub(crate) mod weights;
 
 pub use before_placement::BeforePlacement;
+pub use hangs::HangsOn;
 
 use crate::attributes::SchedAttr;
 use crate::balance::FollowedMove;

@@ -431,6 +431,7 @@ impl Follower<'_> {
             sched.follow_unthrottle(cfs_rq, clock);
         });
         self.sched.follow_unthrottle(cfs_rq, clock);
+        self.sched.guess_clock(None);
         self.take_effects(r.cpu);
     }
 

@@ -190,6 +190,7 @@ impl Follower<'_> {
         if let Some(&told) = self.cpu(cpu).clocks.get(&queue.0) {
             return told;
         }
+        self.sched.guess_clock(Some(queue));
         let rq = &self.sched.rqs[queue];
         if self.sched.is_fair(rq.curr) {
             self.uncharged_clock(queue, task, ts)
@@ -205,6 +206,7 @@ impl Follower<'_> {
             for _ in 0..self.sched.follow_pass(&followed) {
                 self.judge.mended("moved tasks that were not waiting");
             }
+            self.sched.guess_clock(None);
         }
         self.settle_clocks(cpu);
     }

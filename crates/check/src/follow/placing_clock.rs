@@ -28,9 +28,23 @@ impl Follower<'_> {
         let Some(se) = self.beside_group(cpu, se) else {
             return guess;
         };
-        let Some(shown) = self.next_shown(se) else {
-            return guess;
-        };
+        let told = self.told_clock(cpu, se, guess, (earliest, latest), place);
+        if told.is_none() {
+            self.sched.guess_clock(Some(cpu));
+        }
+        told.unwrap_or(guess)
+    }
+
+    /// The clock that the entity's next virtual runtime tells.
+    fn told_clock(
+        &mut self,
+        cpu: CpuId,
+        se: SeId,
+        guess: u64,
+        (earliest, latest): (u64, u64),
+        place: impl Fn(&mut Sched, u64),
+    ) -> Option<u64> {
+        let shown = self.next_shown(se)?;
         let ahead = |clock: u64| {
             let mut copy = self.sched.clone();
             place(&mut copy, clock);
@@ -39,8 +53,11 @@ impl Follower<'_> {
         let by = ahead(guess);
         let mut least = earliest.max(self.sched.rqs[cpu].clock);
         let mut most = latest.max(guess);
-        if by == 0 || least > most || ahead(least) > 0 || ahead(most) < 0 {
-            return guess;
+        if by == 0 {
+            return Some(guess);
+        }
+        if least > most || ahead(least) > 0 || ahead(most) < 0 {
+            return None;
         }
         while least < most {
             let middle = least + (most - least) / 2;
@@ -51,10 +68,10 @@ impl Follower<'_> {
             }
         }
         if ahead(least) != 0 {
-            return guess;
+            return None;
         }
         self.clock_told.insert(se, (self.at, by));
-        least
+        Some(least)
     }
 
     /// The entity, itself or a group's above, that joins a queue of a CPU where a group runs.

@@ -93,6 +93,7 @@ impl Follower<'_> {
             }
             let moves = if pulls { &[] } else { &moves[..] };
             self.follow_pick(r, clock, next_task, moves, newly_idle && prev.pid != 0);
+            self.sched.guess_clock(None);
         }
         self.settle_clocks(r.cpu);
         self.forget_told();

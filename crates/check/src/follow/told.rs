@@ -213,6 +213,9 @@ impl Follower<'_> {
         if held.weights_pending {
             return NOT_UPDATES;
         }
+        if held.clock_guessed {
+            return NOT_CLOCK;
+        }
         Class::Ours
     }
 

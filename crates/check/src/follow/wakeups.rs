@@ -220,6 +220,7 @@ impl Follower<'_> {
             }
         };
         self.sched.follow_wakeup(task, followed, clock);
+        self.sched.guess_clock(None);
         self.forget_told();
         if target == r.cpu {
             let flagged = if direct {
@@ -382,6 +383,7 @@ impl Follower<'_> {
             }
         };
         self.sched.follow_new_task(task, kernel, clock);
+        self.sched.guess_clock(None);
         if target == r.cpu {
             self.sched.rqs[kernel].need_resched = r.need_resched;
         }

@@ -1,74 +1,109 @@
-//! Which entities stand where they do by a weight that hangs on when other CPUs brought their averages up to date.
+//! Which entities stand where they do by something that no event tells: when other CPUs brought their averages up to date,
+//! or a clock.
 //!
 //! Model.      A group's entity is weighed by what all CPUs contribute. If another CPU would tell the group a new contribution,
-//!             had it just brought its average up to date, the weight hangs on whether it has, and no event tells. So does
-//!             from then on the entity's virtual runtime, with it that of its queue, and with that what is weighed or placed
-//!             in the queue. For an entity this ends where its virtual runtime is told, from which it goes on.
+//!             had it just brought its average up to date, the weight hangs on whether it has, and no event tells. What is
+//!             placed or weighed beside a group that runs hangs on the clock with which that is charged, which no event tells
+//!             either. So does from then on the entity's virtual runtime, with it that of its queue, and with that what is
+//!             weighed or placed in the queue. For an entity this ends where its virtual runtime is told, from which it goes on.
 //! Invariants. Nothing is noted unless another kernel is followed.
 //! Source.     kernel/sched/fair.c `calc_group_shares`, `update_tg_load_avg`, `reweight_entity`, `place_entity` @ 6.1, 6.12.
 
 use crate::probe::{ProbeField, ProbePoint, ProbeValues};
 use crate::sched::Sched;
-use crate::units::{CfsRqId, SeId};
+use crate::units::{CfsRqId, CpuId, SeId};
+
+/// On what an entity's place hangs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HangsOn {
+    /// When other CPUs brought their averages up to date.
+    Updates,
+    /// A clock that was guessed.
+    Clock,
+}
 
 impl Sched {
+    /// The clock of a CPU that is about to be told is a guess; or no clock is any more.
+    pub fn guess_clock(&mut self, cpu: Option<CpuId>) {
+        let Some(probes) = &mut self.probes else {
+            return;
+        };
+        match cpu {
+            Some(cpu) => probes.guessed.push(cpu),
+            None => probes.guessed.clear(),
+        }
+    }
+
     /// A group's entity that is queued is weighed.
     pub(crate) fn note_hanging_weight(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let my_q = self.ses[se].my_q;
-        if self.contributions_are_pending(my_q) || self.queue_hangs(cfs_rq) {
-            self.set_hanging(se, true);
+        if self.contributions_are_pending(self.ses[se].my_q) {
+            self.set_hanging(se, Some(HangsOn::Updates));
+        } else {
+            self.note_hanging_place(cfs_rq, se);
         }
     }
 
     /// An entity is placed by its queue's virtual time.
     pub(crate) fn note_hanging_place(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        if self.queue_hangs(cfs_rq) {
-            self.set_hanging(se, true);
+        if let Some(on) = self.queue_hangs(cfs_rq) {
+            self.set_hanging(se, Some(on));
+        } else if self.is_clock_guessed(cfs_rq) {
+            self.set_hanging(se, Some(HangsOn::Clock));
         }
     }
 
     /// The entity goes on from what was told of it.
     pub(crate) fn end_hanging(&mut self, se: SeId) {
-        self.set_hanging(se, false);
+        self.set_hanging(se, None);
     }
 
-    /// Does what is told hang on such weights: the entity's state, or that of its queue where the probe shows more than the
-    /// entity?
+    /// On what hangs what is told: the entity's state, or that of its queue where the probe shows more than the entity.
     pub(crate) fn told_hangs(
         &self,
         point: ProbePoint,
         (cfs_rq, se): (CfsRqId, SeId),
         told: &ProbeValues,
-    ) -> bool {
+    ) -> Option<HangsOn> {
         let of_queue = point == ProbePoint::PlaceEntity
             || told[ProbeField::AvgVruntime as usize].is_some()
             || told[ProbeField::AvgLoad as usize].is_some();
-        self.hangs(se) || of_queue && self.queue_hangs(cfs_rq)
+        let queue = of_queue.then(|| self.queue_hangs(cfs_rq)).flatten();
+        self.hangs(se).or(queue)
     }
 
-    fn queue_hangs(&self, cfs_rq: CfsRqId) -> bool {
+    fn queue_hangs(&self, cfs_rq: CfsRqId) -> Option<HangsOn> {
         let queue = &self.cfs_rqs[cfs_rq];
         let mut waiting = queue.timeline.iter();
-        self.hangs(queue.curr) || waiting.any(|entry| self.hangs(entry.se))
+        let waiting = waiting.find_map(|entry| self.hangs(entry.se));
+        self.hangs(queue.curr).or(waiting)
     }
 
-    fn hangs(&self, se: SeId) -> bool {
+    /// Is a group charged there with a clock that is a guess?
+    fn is_clock_guessed(&self, cfs_rq: CfsRqId) -> bool {
+        let queue = &self.cfs_rqs[cfs_rq];
+        let of_group = queue.curr.is_some() && !self.ses[queue.curr].is_task();
         let probes = self.probes.as_ref();
-        probes.is_some_and(|probes| probes.hanging.get(se.idx()).copied().unwrap_or(false))
+        of_group && probes.is_some_and(|probes| probes.guessed.contains(&queue.cpu))
     }
 
-    fn set_hanging(&mut self, se: SeId, hangs: bool) {
+    fn hangs(&self, se: SeId) -> Option<HangsOn> {
+        let probes = self.probes.as_ref()?;
+        probes.hanging.get(se.idx()).copied().flatten()
+    }
+
+    fn set_hanging(&mut self, se: SeId, on: Option<HangsOn>) {
         if let Some(probes) = &mut self.probes {
             if probes.hanging.len() <= se.idx() {
-                probes.hanging.resize(se.idx() + 1, false);
+                probes.hanging.resize(se.idx() + 1, None);
             }
-            probes.hanging[se.idx()] = hangs;
+            probes.hanging[se.idx()] = on;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::HangsOn;
     use crate::probe::{NOTHING_SHOWN, ProbeField, ProbePoint};
     use crate::profile::{KernelProfile, Release};
     use crate::sched::Sched;
@@ -96,7 +131,9 @@ mod tests {
             let hangs = |sched: &Sched, se, shown: ProbeField| {
                 let mut told = NOTHING_SHOWN;
                 told[shown as usize] = Some(1);
-                sched.told_hangs(ProbePoint::SetNextEntity, (root, se), &told)
+                sched
+                    .told_hangs(ProbePoint::SetNextEntity, (root, se), &told)
+                    .is_some()
             };
             sched.note_hanging_weight(root, se);
             assert!(!hangs(&sched, se, ProbeField::Vruntime), "{release:?}");
@@ -114,5 +151,33 @@ mod tests {
             sched.end_hanging(other);
             assert!(!hangs(&sched, other, ProbeField::AvgVruntime));
         }
+    }
+
+    #[test]
+    fn what_is_placed_beside_a_group_hangs_on_a_clock_that_was_guessed() {
+        let profile = KernelProfile::new(Release::V6_12, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        let cpu = CpuId(0);
+        let group = sched.create_group(GroupId::ROOT, 0);
+        let start = |sched: &mut Sched| {
+            let task = sched.spawn(cpu, 0);
+            sched.wake_up_new_task(cpu, task, 0);
+            task
+        };
+        let grouped = start(&mut sched);
+        sched.schedule(cpu, 1000, false);
+        let alone = start(&mut sched);
+        let (root, se) = (sched.rqs[cpu].cfs, sched.tasks[alone].se);
+        sched.hold_probes();
+        sched.guess_clock(Some(cpu));
+        sched.note_hanging_place(root, se);
+        assert_eq!(sched.hangs(se), None, "a task runs, whose charge is told");
+        sched.sched_move_task(grouped, group, 2000);
+        sched.note_hanging_place(root, se);
+        assert_eq!(sched.hangs(se), Some(HangsOn::Clock));
+        sched.end_hanging(se);
+        sched.guess_clock(None);
+        sched.note_hanging_place(root, se);
+        assert_eq!(sched.hangs(se), None, "the clock is told again");
     }
 }
