@@ -72,6 +72,14 @@ impl Wakeups {
         if record.what.probed() != Some(ProbePoint::PlaceEntity) {
             complete.extend(self.queued_on(cpu).map(|over| over.end(cpu, record)));
         }
+        if let What::Switch { next, .. } = &record.what {
+            // Who runs has been woken, also if its waker has not recorded anything since.
+            let runs = |(_, begun): &(&u32, &Begun)| begun.pid == next.pid;
+            if let Some((&waker, &over)) = self.begun.iter().find(runs) {
+                self.begun.remove(&waker);
+                complete.push(over.end(waker, record));
+            }
+        }
         if self.is_of_wakeup(record) {
             return;
         }

@@ -50,8 +50,32 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2047, 1355),
-            (Measure::Preemption, 1749, 1695),
+            (Measure::Pick, 1948, 1658),
+            (Measure::Preemption, 1747, 1693),
+        ],
+    );
+}
+
+#[test]
+fn one_cpu_of_6_18() {
+    expect(
+        "fair-1cpu-6.18",
+        &[
+            (Measure::State, 4397, 4391),
+            (Measure::Pick, 1720, 1718),
+            (Measure::Preemption, 1558, 1558),
+        ],
+    );
+}
+
+#[test]
+fn wakers_of_6_18() {
+    expect(
+        "wakers-smt-6.18",
+        &[
+            (Measure::State, 3155, 3154),
+            (Measure::Pick, 1132, 1132),
+            (Measure::Preemption, 1079, 1079),
         ],
     );
 }

@@ -1,9 +1,10 @@
-//! What a pick tells of groups' virtual runtimes, which no probe shows.
+//! What a pick tells of virtual runtimes that nothing shows.
 //!
-//! Model.   The kernel picks the entity with the least virtual runtime. Where ours had another one, and the virtual runtime
+//! Model.   6.1 picks the entity with the least virtual runtime. Where ours had another one, and the virtual runtime
 //!          of either is a guess because it is a group's, the guess goes as far as the pick tells: to the other's.
-//!          Buddies are picked out of order and tell nothing.
-//! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1.
+//!          Buddies are picked out of order and tell nothing. Later releases pick, of those that are owed CPU time, the one with the earliest
+//!          deadline: where neither probes nor the debug file tell where tasks were, both guesses give way.
+//! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1, `pick_eevdf` @ 6.12.
 
 use super::Follower;
 use fairwind_sched::{SeId, TaskId};
@@ -22,6 +23,12 @@ impl Follower<'_> {
         if buddies.contains(&kernel) || buddies.contains(&ours) {
             return;
         }
+        let tasks = [kernel, ours]
+            .iter()
+            .all(|&se| self.sched.ses[se].is_task());
+        if tasks && self.facts.tasks.is_empty() && !self.is_known(kernel) && !self.is_known(ours) {
+            return self.follow_order_of_tasks(kernel, ours);
+        }
         let vruntime = |se: SeId| self.sched.ses[se].vruntime;
         let (least, most) = (vruntime(kernel), vruntime(ours));
         if least.wrapping_sub(most).cast_signed() <= 0 {
@@ -37,6 +44,34 @@ impl Follower<'_> {
         };
         let deadline = self.sched.ses[se].deadline;
         self.sched.follow_entity(se, at, deadline);
+    }
+
+    /// Both virtual runtimes are guesses: the one that was picked was eligible, and the other one was not, or its deadline
+    /// came later. Each goes as far beyond that as it was short of it: such guesses come to agree with all picks in fewer turns.
+    fn follow_order_of_tasks(&mut self, kernel: SeId, ours: SeId) {
+        let queue = self.sched.ses[kernel].cfs_rq;
+        if !self.sched.entity_eligible(queue, kernel)
+            && let Some(others) = self.sched.vruntime_of_others(kernel)
+        {
+            let ahead = others.wrapping_sub(self.sched.ses[kernel].vruntime);
+            self.shift(kernel, ahead.wrapping_mul(2));
+        }
+        let later = { self.sched.ses[kernel].deadline }.wrapping_sub(self.sched.ses[ours].deadline);
+        if later.cast_signed() > 0
+            && self.sched.entity_eligible(queue, ours)
+            && let Some(others) = self.sched.vruntime_of_others(ours)
+        {
+            let ahead = others.wrapping_sub(self.sched.ses[ours].vruntime) + 1;
+            self.shift(ours, ahead.min(later).wrapping_mul(2));
+        }
+    }
+
+    /// Moves an entity in virtual time, its deadline with it.
+    fn shift(&mut self, se: SeId, by: u64) {
+        let entity = &self.sched.ses[se];
+        let (vruntime, deadline) = (entity.vruntime, entity.deadline);
+        self.sched
+            .follow_entity(se, vruntime.wrapping_add(by), deadline.wrapping_add(by));
     }
 
     /// The entities of two tasks, or of groups above them, that are on one queue.

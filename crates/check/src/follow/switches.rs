@@ -283,8 +283,18 @@ impl Follower<'_> {
         }
         self.wake_stopper(cpu, prev, clock);
         self.sched.newidle_balancing = false;
+        let left = self.sched.rqs[cpu].curr;
+        if self.is_ordinary(left) && left != prev && self.sleeps_untold(left) {
+            self.set_prev_state(cpu, PrevState::Interruptible);
+        }
         self.sched.follow_switch(cpu, clock, prev);
         self.sched.newidle_balancing = true;
+    }
+
+    /// A task left its CPU without a record. If the next one is of its waking, or there is none, it sleeps.
+    fn sleeps_untold(&self, task: TaskId) -> bool {
+        let next = self.pid(task).and_then(|pid| self.times.prio(pid, self.at));
+        next.is_none_or(|(at, _)| matches!(self.records[at].what, What::Waking { .. }))
     }
 
     /// Puts the next task by the recording on this CPU's queue, if it is not there.

@@ -149,6 +149,17 @@ impl Sched {
         cfs.eligible(self.vruntime_sums(cfs), self.ses[se].vruntime)
     }
 
+    /// The virtual time of an entity's queue without it, rounded down; none if it is alone there.
+    pub fn vruntime_of_others(&self, se: SeId) -> Option<u64> {
+        let entity = &self.ses[se];
+        let cfs = &self.cfs_rqs[entity.cfs_rq];
+        let (runtime, weight) = self.vruntime_sums(cfs);
+        let own = entity.weight() as i64;
+        let runtime = runtime.wrapping_sub(cfs.key(entity.vruntime).wrapping_mul(own));
+        let delta = (weight > own).then(|| runtime.div_euclid(weight - own))?;
+        Some(cfs.zero_vruntime.wrapping_add(delta as u64))
+    }
+
     /// Are the sums with an entity of that virtual runtime far from an overflow, beyond which nobody may be eligible?
     ///
     /// Σ w·(v − v0) is at most max |v − v0| · Σ w. Ten bits are left for entities that join later.
