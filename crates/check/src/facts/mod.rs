@@ -174,6 +174,14 @@ impl Facts {
         }
     }
 
+    /// Is the entity with the earliest deadline picked, of those that are owed CPU time (`pick_eevdf`)?
+    pub(crate) fn picks_by_deadline(&self) -> bool {
+        match self.profile.release {
+            Release::V6_1 => false,
+            Release::V6_12 | Release::V6_18 => true,
+        }
+    }
+
     fn features(&mut self, text: &str) {
         let mut told = BTreeSet::new();
         for word in text.split_whitespace() {

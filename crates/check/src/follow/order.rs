@@ -26,7 +26,8 @@ impl Follower<'_> {
         let tasks = [kernel, ours]
             .iter()
             .all(|&se| self.sched.ses[se].is_task());
-        if tasks && self.facts.tasks.is_empty() && !self.is_known(kernel) && !self.is_known(ours) {
+        let untold = self.facts.tasks.is_empty() && self.facts.picks_by_deadline();
+        if tasks && untold && !self.is_known(kernel) && !self.is_known(ours) {
             return self.follow_order_of_tasks(kernel, ours);
         }
         let vruntime = |se: SeId| self.sched.ses[se].vruntime;
