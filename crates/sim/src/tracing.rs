@@ -21,6 +21,8 @@ pub(crate) struct Tracer {
     nr_cpus: u32,
     /// Who runs on each CPU as of the last switch written, `[nr_cpus]`.
     running: Vec<u32>,
+    /// The counter of each CPU as it was last written, `[nr_cpus]`.
+    nr_running: Vec<Option<u32>>,
     /// In what the CPU is whose events come now.
     context: Context,
     /// Whether each CPU had been asked to schedule before the call whose events come now, `[nr_cpus]`.
@@ -37,6 +39,7 @@ impl Tracer {
             sinks,
             nr_cpus,
             running: vec![SWAPPER; nr_cpus as usize],
+            nr_running: vec![None; nr_cpus as usize],
             context: Context::Task,
             asked_before: vec![false; nr_cpus as usize],
             asked: false,
@@ -189,16 +192,19 @@ impl Tracer {
         let event = Event::new(now, cpu.0, prev, kind);
         self.each(|sink| sink.event(&event));
         self.running[cpu.idx()] = self.id(switch.next);
-        let value = i64::from(sched.rqs[cpu].nr_running);
-        self.emit(
-            now,
-            cpu,
-            sched,
-            EventKind::Counter {
-                counter: cpu.0,
-                value,
-            },
-        );
+        let (asked, nr_running) = (sched.rqs[cpu].need_resched, sched.rqs[cpu].nr_running);
+        self.asked_before[cpu.idx()] = asked;
+        if self.nr_running[cpu.idx()].replace(nr_running) != Some(nr_running) {
+            self.emit(
+                now,
+                cpu,
+                sched,
+                EventKind::Counter {
+                    counter: cpu.0,
+                    value: nr_running.into(),
+                },
+            );
+        }
     }
 
     /// The timer interrupt.
