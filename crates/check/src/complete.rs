@@ -116,9 +116,12 @@ pub(crate) fn unknown_member(records: &[Record], facts: &Facts) -> Option<String
     unknown.next().map(|(who, _)| who.clone())
 }
 
-/// Threads and their groups: those named by number or by the name that an event gives them.
+/// Threads and their groups: those named by number or by the name that an event gives them, and those of which the debug
+/// file tells.
 fn members(records: &[Record], facts: &Facts) -> BTreeMap<i32, String> {
-    let mut members = BTreeMap::new();
+    let before = { facts.tasks.iter() }.filter(|task| task.group != "/");
+    let mut members: BTreeMap<i32, String> =
+        before.map(|task| (task.pid, task.group.clone())).collect();
     for (who, path) in &facts.members {
         if let Ok(pid) = who.parse() {
             members.insert(pid, path.clone());

@@ -40,6 +40,8 @@ gaps! {
         "--machine, or the file 'topology'";
     GROUPS: "groups", "groups have weight 100 and no limit; tasks from before are taken to be in the root group",
         "--cgroup and --member, or the file 'cgroups'";
+    WEIGHTS: "weights and limits of groups", "groups have weight 100 and no limit",
+        "--cgroup, or the file 'cgroups'";
     STATE: "state before the recording", "tasks and queues start with unknown virtual runtimes, and are asked about once those show",
         "the file 'sched-debug.before'";
     SWITCHES: "sched_switch", "nothing can be asked", "record with -e sched_switch";
@@ -78,12 +80,7 @@ pub(crate) fn of_events(seen: &BTreeSet<String>, records: &[Record], nr_cpus: us
     if nr_cpus == 1 {
         gaps.retain(|gap| *gap != MIGRATIONS);
     }
-    let told = |r: &Record| match r.what {
-        What::Probe { .. } => r.what.shows_entity(),
-        What::Runtime { vruntime, .. } => vruntime.is_some(),
-        _ => false,
-    };
-    if !records.iter().any(told) {
+    if !shows_state(records) {
         gaps.push(PROBES);
     }
     if !has_flags(records) {
@@ -93,6 +90,15 @@ pub(crate) fn of_events(seen: &BTreeSet<String>, records: &[Record], nr_cpus: us
         gaps.push(NANOSECONDS);
     }
     gaps
+}
+
+/// Does any event show a virtual runtime?
+pub(crate) fn shows_state(records: &[Record]) -> bool {
+    records.iter().any(|r| match r.what {
+        What::Probe { .. } => r.what.shows_entity(),
+        What::Runtime { vruntime, .. } => vruntime.is_some(),
+        _ => false,
+    })
 }
 
 /// Does any event tell that it was in an interrupt or found a reschedule asked for? In a trace that tells such things

@@ -292,3 +292,23 @@ fn groups_and_members_can_be_given() {
     let refused = Recording::open(&trace("perf.data"), given).unwrap_err();
     assert!(matches!(refused, Error::UnknownTask { who } if who == "nosuch"));
 }
+
+#[test]
+fn tasks_from_before_are_in_the_groups_of_the_debug_file() {
+    let name = "wakers-smt-6.12";
+    let file = "sched-debug.before";
+    let text = fs::read_to_string(project("recordings").join(name).join(file)).unwrap();
+    let elsewhere = text.replace("        /\n", "        /autogroup-7\n");
+    assert_ne!(text, elsewhere);
+    let folder = damaged(name, file, Some(elsewhere.as_bytes()));
+    fs::remove_file(folder.join("cgroups")).unwrap();
+    let recording = Recording::open(&folder, Given::default()).unwrap();
+    assert!(recording.facts().groups.contains_key("/autogroup-7"));
+    let report = check(&recording);
+    assert!(gaps(&report).contains(&"weights and limits of groups"));
+    // They were in none: beside such groups' tasks they are picked at other times.
+    let agree = |report: &Report| report.scores[&Measure::State].count.agree;
+    let truth =
+        check(&Recording::open(&project("recordings").join(name), Given::default()).unwrap());
+    assert!(agree(&report) < agree(&truth), "{}", report.table());
+}

@@ -50,8 +50,8 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 1948, 1658),
-            (Measure::Preemption, 1747, 1693),
+            (Measure::Pick, 2010, 1840),
+            (Measure::Preemption, 1747, 1697),
         ],
     );
 }

@@ -21,6 +21,8 @@ pub struct TaskFacts {
     pub deadline: u64,
     /// Priority, 120 for nice 0.
     pub prio: i32,
+    /// Its group's path: a cgroup's, or that of its session's autogroup.
+    pub group: String,
 }
 
 /// A fair queue before the recording.
@@ -178,13 +180,17 @@ fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
         Release::V6_1 => (0, at + 2),
         Release::V6_12 | Release::V6_18 => (nanos(words.get(at + 2)?)?, at + 6),
     };
+    let columns = words.get(prio..)?;
+    let path = { columns.iter() }.position(|word| word.starts_with('/'));
+    let group = path.map_or("/".to_owned(), |path| columns[path..].join(" "));
     Some(TaskFacts {
         pid: words[at - 1].parse().ok()?,
         cpu,
         comm: words[1..at - 1].join(" "),
         vruntime: nanos(words[at])?,
         deadline,
-        prio: words.get(prio)?.parse().ok()?,
+        prio: columns.first()?.parse().ok()?,
+        group,
     })
 }
 
@@ -215,7 +221,7 @@ mod tests {
             \x20I     kworker/0:0H    9      2580.787683   E        2580.980429           0.700000 \
             51.804205        81     100         0.000000\n\
             >R             my cat   161      2877.336266   N        2877.959635           0.700000 \
-            8.633254         3     120         2.046876\n";
+            8.633254         3     120         2.046876         0.000000         0.000000   0      0        /a b/c\n";
         let before = read(Release::V6_12, text);
         let clock = before.clock.unwrap();
         assert_eq!(
@@ -234,18 +240,18 @@ mod tests {
         };
         assert_eq!((worker.pid, worker.prio, worker.cpu), (9, 100, 1));
         assert_eq!((cat.comm.as_str(), cat.pid), ("my cat", 161));
+        assert_eq!((worker.group.as_str(), cat.group.as_str()), ("/", "/a b/c"));
         assert_eq!((cat.vruntime, cat.deadline), (2_877_336_266, 2_877_959_635));
     }
 
     #[test]
     fn tasks_of_6_1() {
-        let text =
-            "cpu#0\n S            init     1      2868.828633       521     120  46.287184\n";
+        let text = "cpu#0\n S            init     1      2868.828633       521     120  46.287184 0 0 /autogroup-3\n";
         let before = read(Release::V6_1, text);
         let task = &before.tasks[0];
         assert_eq!(
-            (task.pid, task.vruntime, task.prio),
-            (1, 2_868_828_633, 120)
+            (task.pid, task.vruntime, task.prio, task.group.as_str()),
+            (1, 2_868_828_633, 120, "/autogroup-3")
         );
         assert!(before.clock.is_none());
     }

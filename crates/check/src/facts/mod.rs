@@ -136,15 +136,6 @@ impl Facts {
         };
         facts.features(&get("features")?);
         facts.tunables(&get("tunables")?);
-        let cgroups = get("cgroups")?;
-        if cgroups.is_empty() && given.cgroups.is_empty() {
-            facts.gaps.push(gaps::GROUPS);
-        }
-        facts.groups_listed = !cgroups.is_empty();
-        let given_lines = given.cgroups.iter().map(String::as_str);
-        facts.groups = groups::read(cgroups.lines().chain(given_lines));
-        let told_of = facts.members.iter().map(|(_, group)| group.clone());
-        groups::add_ancestors(&mut facts.groups, told_of.collect());
         let before = debug::read(release, &get("sched-debug.before")?);
         if before.clock.is_none() || before.tasks.is_empty() {
             facts.gaps.push(gaps::STATE);
@@ -153,7 +144,24 @@ impl Facts {
         facts.cpus = before.cpus;
         facts.tasks = before.tasks;
         facts.queues = before.queues;
+        facts.groups(&get("cgroups")?, &given.cgroups);
         Ok(facts)
+    }
+
+    /// Groups, by the lines of a file and those that are given. Who is in them, the debug file tells of those from before.
+    fn groups(&mut self, cgroups: &str, given: &[String]) {
+        if cgroups.is_empty() && given.is_empty() {
+            let placed = self.tasks.iter().any(|task| task.group != "/");
+            let gap = if placed { gaps::WEIGHTS } else { gaps::GROUPS };
+            self.gaps.push(gap);
+        }
+        self.groups_listed = !cgroups.is_empty();
+        let given = given.iter().map(String::as_str);
+        self.groups = groups::read(cgroups.lines().chain(given));
+        let members = self.members.iter().map(|(_, group)| group);
+        let before = self.tasks.iter().map(|task| &task.group);
+        let told_of = members.chain(before).cloned().collect();
+        groups::add_ancestors(&mut self.groups, told_of);
     }
 
     /// When the clock of timers was 0, in the trace's clock, if the kernel counts the periods of limits from

@@ -43,6 +43,7 @@ mod whereabouts;
 mod yields;
 
 use crate::facts::Facts;
+use crate::gaps;
 use crate::judge::{Decision, Judge, Measure};
 use crate::record::{Record, What};
 use affinity::Bounds;
@@ -97,6 +98,8 @@ pub(crate) struct Follower<'a> {
     wakees: Wakees,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
+    /// Some records show virtual runtimes.
+    shows_state: bool,
     /// Tasks that have begun to exit and are still in their autogroup.
     exiting: BTreeSet<TaskId>,
     groups: BTreeMap<String, GroupId>,
@@ -106,6 +109,8 @@ pub(crate) struct Follower<'a> {
     whereabouts: Whereabouts,
     /// Tasks from before the recording that have not run in it.
     unsure: BTreeSet<TaskId>,
+    /// All tasks from before the recording.
+    from_before: BTreeSet<TaskId>,
     limits: Limits,
     phases: Phases,
     /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
@@ -148,12 +153,14 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         bounds: BTreeMap::new(),
         wakees: Wakees::new(first_jiffy, facts.profile.hz),
         next_on_cpu: ahead::next_on_cpu(records),
+        shows_state: gaps::shows_state(records),
         exiting: BTreeSet::new(),
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
         addresses: BTreeMap::new(),
         times: Times::new(records, facts.topology.nr_cpus()),
         whereabouts: Whereabouts::new(records, facts.topology.nr_cpus()),
         unsure: BTreeSet::new(),
+        from_before: BTreeSet::new(),
         limits: Limits::new(records, tick_nsec, phase),
         phases: Phases::find(facts, records),
         clock_told: BTreeMap::new(),

@@ -2,8 +2,8 @@
 //!
 //! Model.   6.1 picks the entity with the least virtual runtime. Where ours had another one, and the virtual runtime
 //!          of either is a guess because it is a group's, the guess goes as far as the pick tells: to the other's.
-//!          Buddies are picked out of order and tell nothing. Later releases pick, of those that are owed CPU time, the one with the earliest
-//!          deadline: where neither probes nor the debug file tell where tasks were, both guesses give way.
+//!          Buddies are picked out of order and tell nothing. Later releases pick, of those that are owed CPU time, the one with
+//!          the earliest deadline: where no record shows any state, what groups and tasks from before had is a guess, and gives way.
 //! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1, `pick_eevdf` @ 6.12.
 
 use super::Follower;
@@ -23,12 +23,8 @@ impl Follower<'_> {
         if buddies.contains(&kernel) || buddies.contains(&ours) {
             return;
         }
-        let tasks = [kernel, ours]
-            .iter()
-            .all(|&se| self.sched.ses[se].is_task());
-        let untold = self.facts.tasks.is_empty() && self.facts.picks_by_deadline();
-        if tasks && untold && !self.is_known(kernel) && !self.is_known(ours) {
-            return self.follow_order_of_tasks(kernel, ours);
+        if !self.shows_state && self.facts.picks_by_deadline() {
+            return self.follow_order_by_deadline(kernel, ours);
         }
         let vruntime = |se: SeId| self.sched.ses[se].vruntime;
         let (least, most) = (vruntime(kernel), vruntime(ours));
@@ -47,24 +43,32 @@ impl Follower<'_> {
         self.sched.follow_entity(se, at, deadline);
     }
 
-    /// Both virtual runtimes are guesses: the one that was picked was eligible, and the other one was not, or its deadline
-    /// came later. Each goes as far beyond that as it was short of it: such guesses come to agree with all picks in fewer turns.
-    fn follow_order_of_tasks(&mut self, kernel: SeId, ours: SeId) {
+    /// The one that was picked was eligible, and the other one was not, or its deadline came later. A guess goes
+    /// as far beyond that as it was short of it: guesses come to agree with all picks in fewer turns.
+    fn follow_order_by_deadline(&mut self, kernel: SeId, ours: SeId) {
         let queue = self.sched.ses[kernel].cfs_rq;
-        if !self.sched.entity_eligible(queue, kernel)
+        if self.is_guess(kernel)
+            && !self.sched.entity_eligible(queue, kernel)
             && let Some(others) = self.sched.vruntime_of_others(kernel)
         {
             let ahead = others.wrapping_sub(self.sched.ses[kernel].vruntime);
             self.shift(kernel, ahead.wrapping_mul(2));
         }
         let later = { self.sched.ses[kernel].deadline }.wrapping_sub(self.sched.ses[ours].deadline);
-        if later.cast_signed() > 0
+        if self.is_guess(ours)
+            && later.cast_signed() > 0
             && self.sched.entity_eligible(queue, ours)
             && let Some(others) = self.sched.vruntime_of_others(ours)
         {
             let ahead = others.wrapping_sub(self.sched.ses[ours].vruntime) + 1;
             self.shift(ours, ahead.min(later).wrapping_mul(2));
         }
+    }
+
+    /// Did nothing ever tell its virtual runtime? A fork's is its parent's queue's.
+    fn is_guess(&self, se: SeId) -> bool {
+        let entity = &self.sched.ses[se];
+        !entity.is_task() || self.from_before.contains(&entity.task)
     }
 
     /// Moves an entity in virtual time, its deadline with it.

@@ -120,6 +120,7 @@ impl Follower<'_> {
         // Averages are not told; most tasks from before have slept for long.
         self.sched.ses[se].avg.load_avg = 0;
         self.unsure.insert(task);
+        self.from_before.insert(task);
         task
     }
 
