@@ -51,27 +51,17 @@ impl Follower<'_> {
             copy.ses[se].vruntime.wrapping_sub(shown).cast_signed()
         };
         let by = ahead(guess);
-        let mut least = earliest.max(self.sched.rqs[cpu].clock);
-        let mut most = latest.max(guess);
+        let least = earliest.max(self.sched.rqs[cpu].clock);
+        let most = latest.max(guess);
         if by == 0 {
             return Some(guess);
         }
-        if least > most || ahead(least) > 0 || ahead(most) < 0 {
+        if least > most {
             return None;
         }
-        while least < most {
-            let middle = least + (most - least) / 2;
-            if ahead(middle) >= 0 {
-                most = middle;
-            } else {
-                least = middle + 1;
-            }
-        }
-        if ahead(least) != 0 {
-            return None;
-        }
+        let clock = first_root(least, most, ahead)?;
         self.clock_told.insert(se, (self.at, by));
-        Some(least)
+        Some(clock)
     }
 
     /// The entity, itself or a group's above, that joins a queue of a CPU where a group runs.
@@ -115,5 +105,61 @@ impl Follower<'_> {
         };
         let mut load = entity.load;
         Some(charged.wrapping_sub(load.calc_delta_fair(runtime)))
+    }
+}
+
+/// How often the line through two points is tried before halves are.
+const LINES: u32 = 4;
+
+/// The first of `least..=most` at which `f`, which rises, is 0. It is nearly a line, and each look at it copies a scheduler.
+fn first_root(least: u64, most: u64, f: impl Fn(u64) -> i64) -> Option<u64> {
+    let (mut below, mut at_below) = (least, f(least));
+    if at_below >= 0 {
+        return (at_below == 0).then_some(least);
+    }
+    let (mut above, mut at_above) = (most, f(most));
+    let mut lines = 0;
+    while at_above >= 0 && above - below > 1 {
+        let span = above - below;
+        let rise = at_above.abs_diff(at_below);
+        let step = if lines < LINES && rise > 1 {
+            let part = u128::from(span) * u128::from(at_below.unsigned_abs()) / u128::from(rise);
+            part.clamp(1, u128::from(span - 1)) as u64
+        } else {
+            span / 2
+        };
+        lines += 1;
+        let middle = below + step;
+        let at = f(middle);
+        if at >= 0 {
+            (above, at_above) = (middle, at);
+        } else {
+            (below, at_below) = (middle, at);
+        }
+    }
+    (at_above == 0).then_some(above)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_root_of_what_rises_in_steps() {
+        let steps = |per: i64, root: i64| move |x: u64| (x as i64 - root).div_euclid(per);
+        for per in [1, 7, 100] {
+            for root in [1000, 1001, 5000, 90_000] {
+                assert_eq!(
+                    first_root(1000, 90_000, steps(per, root)),
+                    Some(root as u64)
+                );
+            }
+            assert_eq!(first_root(1000, 90_000, steps(per, 90_001)), None);
+            assert_eq!(first_root(1000, 90_000, steps(per, 1000 - per)), None);
+        }
+        // One that leaps over it, and one that is no line.
+        assert_eq!(first_root(0, 100, |x| if x < 50 { -3 } else { 2 }), None);
+        let bent = |x: u64| (x * x) as i64 - 1_000_000;
+        assert_eq!(first_root(0, 1 << 20, bent), Some(1000));
     }
 }
