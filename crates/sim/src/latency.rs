@@ -29,7 +29,16 @@ fn top(row: usize) -> Nanos {
 
 /// Latencies and how often each was seen.
 #[derive(Clone, Debug)]
-pub(crate) enum Latencies {
+pub(crate) struct Latencies {
+    /// The row of the last, and how often it came in a row: a look at the counts waits for memory.
+    last: (u32, u32),
+    /// All before.
+    counts: Counts,
+}
+
+/// How often each row was counted.
+#[derive(Clone, Debug)]
+enum Counts {
     /// Row and count, in the order of their first.
     List(Vec<(u32, u32)>),
     /// Counts up to the highest row so far.
@@ -39,7 +48,10 @@ pub(crate) enum Latencies {
 impl Latencies {
     /// None yet.
     pub(crate) const fn new() -> Self {
-        Latencies::List(Vec::new())
+        Latencies {
+            last: (0, 0),
+            counts: Counts::List(Vec::new()),
+        }
     }
 
     /// How many were counted.
@@ -58,54 +70,28 @@ impl Latencies {
     /// Counts one.
     #[inline]
     pub(crate) fn record(&mut self, latency: Nanos) {
-        self.add(row(latency), 1);
+        let row = row(latency) as u32;
+        if row == self.last.0 && self.last.1 < u32::MAX {
+            self.last.1 += 1;
+            return;
+        }
+        let (before, count) = std::mem::replace(&mut self.last, (row, 1));
+        if count > 0 {
+            self.counts.add(before as usize, count);
+        }
     }
 
     /// Counts all that another has counted.
     pub(crate) fn merge(&mut self, other: &Latencies) {
         for (row, count) in other.rows() {
-            self.add(row as usize, count);
+            self.counts.add(row as usize, count);
         }
     }
 
-    #[inline]
-    fn add(&mut self, row: usize, count: u32) {
-        match self {
-            Latencies::Array(counts) => {
-                if row >= counts.len() {
-                    counts.resize(row + 1, 0);
-                }
-                counts[row] = counts[row].saturating_add(count);
-            }
-            Latencies::List(list) => {
-                if let Some(known) = list.iter_mut().find(|known| known.0 as usize == row) {
-                    known.1 = known.1.saturating_add(count);
-                } else if list.len() < LIST_LEN {
-                    list.push((row as u32, count));
-                } else {
-                    let mut counts = Vec::new();
-                    for &(row, count) in &*list {
-                        let row = row as usize;
-                        if row >= counts.len() {
-                            counts.resize(row + 1, 0);
-                        }
-                        counts[row] = count;
-                    }
-                    *self = Latencies::Array(counts);
-                    self.add(row, count);
-                }
-            }
-        }
-    }
-
-    /// Rows that have counted something, and their counts, in no order.
+    /// Rows that have counted something, and their counts, in no order; one may come twice.
     fn rows(&self) -> impl Iterator<Item = (u32, u32)> {
-        let (list, array) = match self {
-            Latencies::List(list) => (&list[..], &[][..]),
-            Latencies::Array(counts) => (&[][..], &counts[..]),
-        };
-        let counts = (0..).zip(array.iter().copied());
-        let rows = list.iter().copied().chain(counts);
+        let last = std::iter::once(self.last);
+        let rows = self.counts.rows().chain(last);
         rows.filter(|&(_, count)| count > 0)
     }
 
@@ -122,6 +108,48 @@ impl Latencies {
             }
         }
         0
+    }
+}
+
+impl Counts {
+    #[inline]
+    fn add(&mut self, row: usize, count: u32) {
+        match self {
+            Counts::Array(counts) => {
+                if row >= counts.len() {
+                    counts.resize(row + 1, 0);
+                }
+                counts[row] = counts[row].saturating_add(count);
+            }
+            Counts::List(list) => {
+                if let Some(known) = list.iter_mut().find(|known| known.0 as usize == row) {
+                    known.1 = known.1.saturating_add(count);
+                } else if list.len() < LIST_LEN {
+                    list.push((row as u32, count));
+                } else {
+                    let mut counts = Vec::new();
+                    for &(row, count) in &*list {
+                        let row = row as usize;
+                        if row >= counts.len() {
+                            counts.resize(row + 1, 0);
+                        }
+                        counts[row] = count;
+                    }
+                    *self = Counts::Array(counts);
+                    self.add(row, count);
+                }
+            }
+        }
+    }
+
+    /// Rows and their counts, in no order.
+    fn rows(&self) -> impl Iterator<Item = (u32, u32)> {
+        let (list, array) = match self {
+            Counts::List(list) => (&list[..], &[][..]),
+            Counts::Array(counts) => (&[][..], &counts[..]),
+        };
+        let counts = (0..).zip(array.iter().copied());
+        list.iter().copied().chain(counts)
     }
 }
 
