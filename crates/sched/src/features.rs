@@ -125,6 +125,7 @@ features! {
         SPARSE_GROUP_TICK, OFF, OFF, OFF, "the tick works half as often at each level further from the task";
         SIS_CACHE, OFF, OFF, OFF, "leave a CPU to the task that sleeps there for a moment";
         SIS_EMPTY_CFS_RQ, OFF, OFF, OFF, "where no CPU is idle, a waking task goes where its group has none";
+        WA_QUEUED_WEIGHT, OFF, OFF, OFF, "wake_affine compares the weights of the tasks queued on the two CPUs, in groups or not (2.6.22)";
     }
 }
 

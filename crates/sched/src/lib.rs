@@ -90,6 +90,7 @@ mod load;
 mod sched;
 mod schedule;
 mod ttwu;
+mod wake_queued;
 mod wakeup;
 
 pub use attributes::{InvalidAttr, NoCpu, SchedAttr};

@@ -113,6 +113,9 @@ impl Sched {
         if features.has(Feature::WA_IDLE) {
             target = self.wake_affine_idle(this_cpu, prev_cpu, sync);
         }
+        if target.is_none() && features.has(Feature::WA_QUEUED_WEIGHT) {
+            target = self.wake_affine_queued(sd, task, this_cpu, prev_cpu, sync);
+        }
         if target.is_none() && features.has(Feature::WA_WEIGHT) {
             target = self.wake_affine_weight(sd, task, this_cpu, prev_cpu, sync);
         }

@@ -112,6 +112,16 @@ fn cpus_are_not_hot_for_tasks_that_sleep_long() {
 }
 
 #[test]
+fn queues_are_not_compared_for_tasks_that_are_bound() {
+    let json = r#"{ "tasks": {
+        "hog": { "instance": 3, "cpus": [0], "loop": -1, "run": 50000 },
+        "ping": { "cpus": [0], "loop": -1, "run": 20, "resume": "pong", "suspend": "ping" },
+        "pong": { "cpus": [2], "loop": -1, "suspend": "pong", "run": 20, "resume": "ping" },
+        "light": { "cpus": [1], "loop": -1, "run": 30, "sleep": 60 } } }"#;
+    changes_nothing(json, on(Feature::WA_QUEUED_WEIGHT));
+}
+
+#[test]
 fn cold_tasks_go_first_only_where_some_are_hot() {
     let nothing_is_hot = |profile: &mut KernelProfile| profile.tunables.migration_cost_ns = 0;
     changes_nothing_of(IN_THE_ROOT, nothing_is_hot, on(Feature::LB_COLD_FIRST));
