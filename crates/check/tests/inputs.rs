@@ -169,7 +169,8 @@ fn missing_files_are_named_and_damaged_ones_read_as_far_as_they_go() {
             Some(&b"PLACE_LAG RUN_TO_PA"[..]),
             "some scheduler features",
         ),
-        ("tunables", None, "tunables"),
+        // The debug file tells some.
+        ("tunables", None, "some tunables"),
         (
             "tunables",
             Some(b"base_slice_ns 700000\nmigration_cost_ns 50"),

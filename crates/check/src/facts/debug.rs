@@ -132,6 +132,19 @@ pub(super) fn read(release: Release, text: &str) -> Before {
     before
 }
 
+/// The tunables among its lines, as the files of their names have them. There are more.
+pub(super) fn tunables(text: &str) -> String {
+    let lines = text.lines().filter_map(|line| {
+        let (name, value) = line
+            .trim()
+            .strip_prefix(".sysctl_sched_")?
+            .split_once(':')?;
+        let ns = nanos(value.trim())?;
+        Some(format!("{}_ns {ns}", name.trim()))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// True if the line tells a fact of the CPU. Jiffies are printed as if they were ns.
 fn cpu_line(facts: &mut CpuFacts, line: &str) -> bool {
     let Some((key, value)) = line.split_once(':') else {
@@ -242,6 +255,17 @@ mod tests {
         assert_eq!((cat.comm.as_str(), cat.pid), ("my cat", 161));
         assert_eq!((worker.group.as_str(), cat.group.as_str()), ("/", "/a b/c"));
         assert_eq!((cat.vruntime, cat.deadline), (2_877_336_266, 2_877_959_635));
+    }
+
+    #[test]
+    fn tunables_have_the_names_of_their_files() {
+        let text = "sysctl_sched\n  .sysctl_sched_latency                    : 6.000000\n  \
+            .sysctl_sched_wakeup_granularity         : 0.750000\n  .sysctl_sched_features : 199346143\n";
+        assert_eq!(
+            tunables(text),
+            "latency_ns 6000000\nwakeup_granularity_ns 750000"
+        );
+        assert_eq!(tunables(""), "");
     }
 
     #[test]

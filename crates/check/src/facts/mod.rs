@@ -135,8 +135,13 @@ impl Facts {
             gaps,
         };
         facts.features(&get("features")?);
-        facts.tunables(&get("tunables")?);
-        let before = debug::read(release, &get("sched-debug.before")?);
+        let debug = get("sched-debug.before")?;
+        let mut tunables = get("tunables")?;
+        if tunables.is_empty() {
+            tunables = debug::tunables(&debug);
+        }
+        facts.tunables(&tunables);
+        let before = debug::read(release, &debug);
         if before.clock.is_none() || before.tasks.is_empty() {
             facts.gaps.push(gaps::STATE);
         }
