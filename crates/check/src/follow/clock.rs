@@ -3,9 +3,9 @@
 //! Model.   `update_curr` charges `clock - exec_start`, and `exec_start` is the clock of the last
 //!          charge: so `exec_start + runtime` is the queue's clock, to the nanosecond.
 //! Source.  kernel/sched/fair.c `update_curr` @ 6.1, 6.12.
-//! Deviations. When a CPU leaves idle no charge tells its clock. It was read before the record, and before every
-//!          later charge by at least what was charged since: the earliest of these times stands for it, which can be
-//!          some µs late. Charges after that are exact relative to it. What groups are charged is not recorded: where one
+//! Deviations. When a CPU leaves idle, or goes on with a task that it pulled, no charge tells its clock. It was read before
+//!          the record, and before every later charge by at least what was charged since: the earliest of these times
+//!          stands for it, which can be some µs late. Charges after that are exact relative to it. What groups are charged is not recorded: where one
 //!          runs, the record of a wakeup or move tells the clock of it, some µs early or late (but see `placing_clock`).
 
 use super::Follower;
@@ -239,10 +239,35 @@ impl Follower<'_> {
         Some(self.starting_clock(cpu, self.times.leave(cpu.0, self.at)?))
     }
 
-    /// The clock with which a CPU goes on from a task of another class, whose charges are not recorded.
-    pub(super) fn clock_out_of_other_class(&self, cpu: CpuId, ts: u64) -> u64 {
+    /// The clock with which a CPU goes on where no charge tells it: from a task of another class, or with one that it pulled.
+    pub(super) fn clock_of_next(&self, cpu: CpuId, ts: u64) -> u64 {
         let (_, latest) = self.starting_clock(cpu, self.at);
         ts.min(latest).max(self.sched.rqs[cpu].clock)
+    }
+
+    /// The clock of an update that no charge tells, at about a time. If a wakeup has asked the `schedule()` that is to
+    /// come not to update it again, the CPU leaves idle with it; but not if another timer interrupt comes first.
+    pub(super) fn clock_of_update(&self, cpu: CpuId, ts: u64) -> u64 {
+        let skips = self.sched.is_idle(cpu) && self.sched.rqs[cpu].clock_skip_requested;
+        let leave = self.times.leave(cpu.0, self.at).filter(|_| skips);
+        let at_once = |leave: &usize| {
+            let own = self.times.records_of(cpu.0, self.at + 1);
+            let mut own = own.iter().take_while(|at| *at < leave);
+            own.all(|&at| self.records[at].what != What::Timer)
+        };
+        let held = self.clock_at(cpu, ts);
+        leave.filter(at_once).map_or(held, |leave| {
+            let (_, latest) = self.starting_clock(cpu, leave);
+            latest.max(self.sched.rqs[cpu].clock)
+        })
+    }
+
+    /// When a CPU whose switch is followed began to queue what it had pulled, at the latest.
+    pub(super) fn pulled_before(&self, r: &Record) -> u64 {
+        let own = self.times.records_until(r.cpu, self.at);
+        let own = own.iter().rev().map(|&at| &self.records[at]);
+        let queued = own.take_while(|r| !matches!(r.what, What::Migrate { .. }));
+        queued.last().map_or(r.ts, |first| first.ts)
     }
 
     /// The earliest and latest that the clock can have been at a switch.

@@ -88,7 +88,7 @@ impl Follower<'_> {
         while let Some(first) = self.raised.iter().position(has_run) {
             let raised = self.raised.remove(first);
             let r = Record::of_task(raised.at.min(next.ts), raised.by, What::Timer);
-            let clock = self.clock_at(raised.cpu, raised.clock);
+            let clock = self.clock_of_update(raised.cpu, raised.clock);
             self.quiet_pass(&r, |sched| sched.sched_balance_softirq(raised.cpu, clock));
         }
     }
@@ -116,7 +116,7 @@ impl Follower<'_> {
         {
             self.cpu(r.cpu).balances_later = false;
             let cpu = CpuId(r.cpu);
-            let clock = self.clock_at(cpu, r.ts);
+            let clock = self.clock_of_update(cpu, r.ts);
             self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
         }
     }

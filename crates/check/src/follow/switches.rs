@@ -46,7 +46,7 @@ impl Follower<'_> {
                     }
                 }
             }
-            None if !self.sched.is_fair(prev_task) => self.clock_out_of_other_class(cpu, r.ts),
+            None if !self.sched.is_fair(prev_task) => self.clock_of_next(cpu, r.ts),
             None => held,
         };
         if self.sched.rqs[cpu].curr != prev_task {
@@ -76,12 +76,16 @@ impl Follower<'_> {
         self.wake_stopper(cpu, next_task, clock);
         let by_stopper = self.sched.tasks[prev_task].class == Class::Stop;
         let newly_idle = left == 0 && !by_stopper;
+        let pulled = newly_idle && !moves.is_empty();
         // What it was charged after it ran out of tasks was charged while tasks were pulled.
-        let now = self.cpu(r.cpu).clocks.remove(&r.cpu).unwrap_or(clock);
+        let now = match self.cpu(r.cpu).clocks.remove(&r.cpu) {
+            Some(told) => told,
+            None if pulled => self.clock_of_next(cpu, self.pulled_before(r)).max(clock),
+            None => clock,
+        };
         if by_stopper {
             self.pushed(r, clock, &moves);
         }
-        let pulled = newly_idle && !moves.is_empty();
         if !(pulled && self.newly_idle(r, (clock, now), prev_state, &moves, next_task)) {
             let pulls = pulled && prev.pid != 0;
             if pulls {

@@ -41,7 +41,7 @@ impl Follower<'_> {
         let idle = self.sched.is_idle(cpu);
         let curr = self.sched.rqs[cpu].curr;
         if may_tick && (idle || self.sched.tasks[curr].class == Class::Rt) {
-            let clock = self.clock_at(cpu, r.ts);
+            let clock = self.clock_of_update(cpu, r.ts);
             self.tick(r, clock);
             if idle && !r.need_resched {
                 self.stop_tick(r);

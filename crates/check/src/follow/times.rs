@@ -98,6 +98,12 @@ impl Times {
         &own[own.partition_point(|&index| index < at)..]
     }
 
+    /// The records of a CPU before `at`.
+    pub(super) fn records_until(&self, cpu: u32, at: usize) -> &[usize] {
+        let own = &self.own[cpu as usize];
+        &own[..own.partition_point(|&index| index < at)]
+    }
+
     /// The next probe after a record that shows the virtual runtime of the entity with an address.
     pub(super) fn shown(&self, address: u64, at: usize) -> Option<usize> {
         let shown = self.shown.get(&address)?;
