@@ -195,8 +195,8 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5209, 4483),
-            (Measure::Pick, 322, 321),
+            (Measure::State, 5209, 4538),
+            (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 258),
             (Measure::Placement, 296, 293),
             (Measure::Balance, 28, 24),
@@ -212,7 +212,7 @@ fn limits_of_6_1() {
             (Measure::State, 2094, 1978),
             (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
-            (Measure::Placement, 350, 339),
+            (Measure::Placement, 350, 338),
             (Measure::Balance, 35, 33),
         ],
     );

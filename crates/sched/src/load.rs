@@ -429,8 +429,13 @@ impl Sched {
     /// Tells the group what this CPU contributes, if it changed by more than 1/64.
     pub(crate) fn update_tg_load_avg(&mut self, cfs_rq: CfsRqId) {
         let tg = self.cfs_rqs[cfs_rq].tg;
-        if tg != GroupId::ROOT {
-            (self.fair.update_tg_load_avg)(self, cfs_rq);
+        if tg == GroupId::ROOT {
+            return;
+        }
+        let before = self.cfs_rqs[cfs_rq].tg_load_avg_contrib;
+        (self.fair.update_tg_load_avg)(self, cfs_rq);
+        if self.probes.is_some() && self.cfs_rqs[cfs_rq].tg_load_avg_contrib != before {
+            self.note_contribution(cfs_rq);
         }
     }
 

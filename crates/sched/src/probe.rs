@@ -139,6 +139,8 @@ pub struct Probes {
     pub(crate) courses: Vec<Option<Course>>,
     /// How often what weights told changed a group's load, by id.
     pub(crate) mends: Vec<u32>,
+    /// Queues that told their group what they contribute since its load was last told, by id.
+    pub(crate) contributed: Vec<bool>,
     /// On what the place of entities hangs that no event tells, by id.
     pub(crate) hanging: Vec<Option<HangsOn>>,
     /// CPUs whose clock in this call is a guess.

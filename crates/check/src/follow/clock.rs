@@ -5,8 +5,9 @@
 //! Source.  kernel/sched/fair.c `update_curr` @ 6.1, 6.12.
 //! Deviations. When a CPU leaves idle, or goes on with a task that it pulled, no charge tells its clock. It was read before
 //!          the record, and before every later charge by at least what was charged since: the earliest of these times
-//!          stands for it, which can be some µs late. Charges after that are exact relative to it. What groups are charged is not recorded: where one
-//!          runs, the record of a wakeup or move tells the clock of it, some µs early or late (but see `placing_clock`).
+//!          stands for it, which can be some µs late. Charges after that are exact relative to it. What groups are charged
+//!          is not recorded: where one runs, the record of a wakeup or move tells the clock of it, some µs early or late
+//!          (but see `placing_clock`).
 
 use super::Follower;
 use super::cpu::ChargesOf;

@@ -2,8 +2,10 @@
 //!
 //! Model.      A kernel gives a group's entity the weight `shares · load / (load + others)`, where `others` is what all
 //!             other CPUs contribute. So the weight tells that sum, to the unit. If ours is another one, a CPU
-//!             contributes something else: it brought its average up to date when ours did not. Of those that this
-//!             can be, it is the one whose average, brought up to date now, comes nearest to what is missing.
+//!             contributes something else. Either it brought its average up to date when ours did not; or it told what
+//!             it contributes after the sum was last told, when its average was another one than ours. Of those that
+//!             this can be, it is the one whose average, brought up to date now or as it was told, comes nearest to
+//!             what is missing.
 //! Invariants. A group's load stays the sum of what its CPUs contribute.
 //! Source.     kernel/sched/fair.c `calc_group_shares`, `update_tg_load_avg` @ 6.1, 6.12.
 
@@ -18,11 +20,14 @@ impl Sched {
         let cfs_rq = self.ses[se].my_q;
         let held = self.ses[se].load.weight;
         if cfs_rq.is_none()
-            || weight == held
             || weight <= MIN_SHARES
             || self.cfs_rqs[cfs_rq].load.weight == 0
             || self.calc_group_shares(cfs_rq) != held
         {
+            return;
+        }
+        if weight == held {
+            self.forget_contributions(self.cfs_rqs[cfs_rq].tg);
             return;
         }
         let cfs = &self.cfs_rqs[cfs_rq];
@@ -42,24 +47,58 @@ impl Sched {
     /// The other queues of a queue's group contribute more than ours, by so much.
     pub(super) fn mend_contribution(&mut self, cfs_rq: CfsRqId, by: i64) {
         let tg = self.cfs_rqs[cfs_rq].tg;
-        let queues = self.groups[tg].cfs_rq.iter();
         let missed = |&queue: &CfsRqId| {
-            let contribution = self.cfs_rqs[queue].tg_load_avg_contrib as i64 + by;
-            (contribution - self.load_avg_now(queue) as i64).unsigned_abs()
+            let told = self.cfs_rqs[queue].tg_load_avg_contrib;
+            let now = self.load_avg_now(queue);
+            let apart = (told as i64 + by - now as i64).unsigned_abs();
+            let of_told = self.has_contributed(queue).then_some(by.unsigned_abs());
+            let of_now = (now.abs_diff(told) > told / 64).then_some(apart);
+            let possible = of_told.into_iter().chain(of_now).min();
+            (possible.is_none(), possible.unwrap_or(apart))
         };
-        let possible = queues.copied().filter(|&queue| {
+        let others = self.groups[tg].cfs_rq.iter().copied().filter(|&queue| {
             queue != cfs_rq && self.cfs_rqs[queue].tg_load_avg_contrib as i64 + by >= 0
         });
-        if let Some(queue) = possible.min_by_key(missed) {
+        if let Some(queue) = others.min_by_key(missed) {
             let contribution = &mut self.cfs_rqs[queue].tg_load_avg_contrib;
             *contribution = contribution.saturating_add_signed(by);
             self.groups[tg].load_avg += by;
         }
+        self.forget_contributions(tg);
         if let Some(probes) = &mut self.probes {
             if probes.mends.len() <= tg.idx() {
                 probes.mends.resize(tg.idx() + 1, 0);
             }
             probes.mends[tg.idx()] += 1;
+        }
+    }
+
+    /// A queue has told its group what it contributes.
+    #[cold]
+    pub(crate) fn note_contribution(&mut self, cfs_rq: CfsRqId) {
+        if let Some(probes) = &mut self.probes {
+            if probes.contributed.len() <= cfs_rq.idx() {
+                probes.contributed.resize(cfs_rq.idx() + 1, false);
+            }
+            probes.contributed[cfs_rq.idx()] = true;
+        }
+    }
+
+    fn has_contributed(&self, cfs_rq: CfsRqId) -> bool {
+        let probes = self.probes.as_ref();
+        let contributed = probes.and_then(|probes| probes.contributed.get(cfs_rq.idx()));
+        contributed.copied().unwrap_or(false)
+    }
+
+    /// A group's load is as it was told to be.
+    fn forget_contributions(&mut self, tg: GroupId) {
+        let Some(probes) = &mut self.probes else {
+            return;
+        };
+        for queue in &self.groups[tg].cfs_rq {
+            if let Some(contributed) = probes.contributed.get_mut(queue.idx()) {
+                *contributed = false;
+            }
         }
     }
 
@@ -146,8 +185,21 @@ mod tests {
         assert_eq!(weight(&sched), (1 << 30) / 2108);
         sched.cfs_rqs[queues[2]].avg.load_avg = 60;
         assert!(!sched.weights_are_pending(sched.rqs[CpuId(0)].cfs, se));
+        // The third says that it contributes 64. If it is 63 in all that are told, it is the third that was wrong, though
+        // the second's average is as near.
+        sched.hold_probes();
+        sched.cfs_rqs[queues[2]].avg.load_avg = 64;
+        sched.cfs_rqs[queues[2]].tg_load_avg_contrib = 64;
+        sched.groups[group].load_avg = 2112;
+        sched.note_contribution(queues[2]);
+        sched.ses[se].load.weight = weight(&sched);
+        sched.follow_group_weight(se, (1 << 30) / 2111);
+        let contributions = queues
+            .iter()
+            .map(|&queue| sched.cfs_rqs[queue].tg_load_avg_contrib);
+        assert!(contributions.eq([1024, 1024, 63]));
         // More than the group's shares is none of its weights.
         sched.follow_group_weight(se, 2 << 20);
-        assert_eq!(sched.groups[group].load_avg, 2108);
+        assert_eq!(sched.groups[group].load_avg, 2111);
     }
 }
