@@ -74,7 +74,7 @@ impl Sched {
         self.throttled_hierarchy(queues[src.idx()]) || self.throttled_hierarchy(queues[dest.idx()])
     }
 
-    fn bandwidth_slice(&self) -> u64 {
+    pub(crate) fn bandwidth_slice(&self) -> u64 {
         self.profile.tunables.sched_cfs_bandwidth_slice_us * 1000
     }
 

@@ -20,13 +20,16 @@ impl Sched {
         self.run_slack_timer(CpuId::NONE, group, Sched::distribute_cfs_runtime_async);
     }
 
-    /// Gives a throttled queue enough to run, as a timer does, whatever the pool holds: the other kernel had more.
+    /// Gives a queue that is throttled here what the other kernel gave it, whatever the pool holds, for that had more: one
+    /// that runs was never throttled there and has taken a slice, one that waited got from a timer just enough to run.
     pub fn follow_grant(&mut self, cfs_rq: CfsRqId) {
+        let slice = self.bandwidth_slice() as i64;
         let cfs = &mut self.cfs_rqs[cfs_rq];
-        let owed = 1_i64.saturating_sub(cfs.runtime_remaining).max(0);
-        cfs.runtime_remaining += owed;
+        let target = if cfs.curr.is_some() { slice } else { 1 };
+        let given = target.saturating_sub(cfs.runtime_remaining).max(0);
+        cfs.runtime_remaining += given;
         let pool = &mut self.groups[cfs.tg].bandwidth.runtime;
-        *pool = pool.saturating_sub(owed as u64);
+        *pool = pool.saturating_sub(given as u64);
     }
 
     /// schedule() looks for a fair task and finds none, because throttling took the last ones off; true if so. What
