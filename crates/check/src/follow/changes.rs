@@ -23,6 +23,16 @@ const TELLING: u32 = 2;
 /// So many turns of all others a task of SCHED_NORMAL does not wait.
 const STARVED: u64 = 4;
 
+/// A task that ours has picked, and the kernel not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PassedOver {
+    cpu: CpuId,
+    /// Since when, by its queue's clock.
+    since: u64,
+    /// How often the kernel has picked another one.
+    picks: u64,
+}
+
 impl Follower<'_> {
     /// A charge of a CPU's running task, which no other call explains: a task of that CPU may have been changed.
     pub(super) fn changes_other(&mut self, cpu: CpuId) {
@@ -78,10 +88,14 @@ impl Follower<'_> {
     }
 
     /// Where no virtual runtimes are shown, picks tell of SCHED_IDLE: a task of it is passed over by the kernel where ours
-    /// picks it for [`STARVED`] times as long as all that are queued take for a turn each, and one that the kernel picks
-    /// [`TELLING`] times in a row where ours does not is of another policy.
+    /// picks it for [`STARVED`] times as many picks as tasks are queued, and as long as they take for a turn each. One that the
+    /// kernel picks [`TELLING`] times in a row where ours does not is of another policy.
     pub(super) fn learn_idle(&mut self, kernel: TaskId, ours: TaskId) {
         self.passed_over.remove(&kernel);
+        let cpu = self.sched.tasks[kernel].cpu;
+        for passed_over in self.passed_over.values_mut() {
+            passed_over.picks += u64::from(passed_over.cpu == cpu);
+        }
         if kernel == ours || self.limits.are_set() {
             self.picks_of_idle.remove(&kernel);
             return;
@@ -114,9 +128,19 @@ impl Follower<'_> {
     fn is_starved(&mut self, task: TaskId) -> bool {
         let t = &self.sched.tasks[task];
         let rq = &self.sched.rqs[t.cpu];
-        let since = *self.passed_over.entry(task).or_insert(rq.clock);
+        let begins = PassedOver {
+            cpu: t.cpu,
+            since: rq.clock,
+            picks: 1,
+        };
+        let passed_over = self.passed_over.entry(task).or_insert(begins);
+        if passed_over.cpu != t.cpu {
+            *passed_over = begins;
+        }
+        let PassedOver { since, picks, .. } = *passed_over;
         let turns = STARVED * u64::from(rq.nr_running);
-        rq.clock.saturating_sub(since) > turns.saturating_mul(self.virtual_slice(t.se))
+        let waited = rq.clock.saturating_sub(since);
+        picks > turns && waited > turns.saturating_mul(self.virtual_slice(t.se))
     }
 
     fn virtual_slice(&mut self, se: SeId) -> u64 {

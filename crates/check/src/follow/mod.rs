@@ -48,6 +48,7 @@ use crate::judge::{Decision, Judge, Measure};
 use crate::record::{Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
+use changes::PassedOver;
 use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
@@ -116,8 +117,8 @@ pub(crate) struct Follower<'a> {
     /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
     /// ours was ahead.
     clock_told: BTreeMap<SeId, (usize, i64)>,
-    /// Tasks that ours has picked, and the kernel not, since when by their queue's clock.
-    passed_over: BTreeMap<TaskId, u64>,
+    /// Tasks that ours has picked, and the kernel not.
+    passed_over: BTreeMap<TaskId, PassedOver>,
     /// How often in a row a task that is taken for one of SCHED_IDLE was picked where ours did not.
     picks_of_idle: BTreeMap<TaskId, u32>,
     /// How often in a row only another policy explains whether a task preempted.
