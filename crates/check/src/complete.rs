@@ -72,9 +72,22 @@ fn retain_cpu_hierarchy(
     cpu.unwrap_or(0)
 }
 
+/// Cgroups without the CPU controller are no task groups: their tasks are in the nearest one above.
+fn leave_to_groups_above(records: &mut Vec<Record>, no_groups: &BTreeSet<String>) {
+    records.retain(|r| !matches!(&r.what, What::Mkdir { path, .. } if no_groups.contains(path)));
+    for r in records {
+        if let What::Attach { path, .. } = &mut r.what {
+            while no_groups.contains(path) {
+                path.truncate(path.rfind('/').unwrap_or(0).max(1));
+            }
+        }
+    }
+}
+
 /// Makes the groups that no event makes, and puts tasks into those they are said to be in.
 pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
     let root = retain_cpu_hierarchy(records, &facts.groups, facts.groups_listed);
+    leave_to_groups_above(records, &facts.no_groups);
     let Some(first) = records.first() else {
         return;
     };
@@ -145,6 +158,32 @@ fn members(records: &[Record], facts: &Facts) -> BTreeMap<i32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_of_a_cgroup_without_the_controller_are_in_the_group_above() {
+        let attach = |path: &str| {
+            let path = path.to_owned();
+            Record::of_task(
+                0,
+                0,
+                What::Attach {
+                    pid: 7,
+                    root: 1,
+                    path,
+                },
+            )
+        };
+        let path = "/a/b".to_owned();
+        let mut records = vec![
+            Record::of_task(0, 0, What::Mkdir { root: 1, path }),
+            attach("/a/b/c"),
+            attach("/d"),
+            attach("/e"),
+        ];
+        let no_groups = ["/a/b", "/a/b/c", "/d"].map(str::to_owned).into();
+        leave_to_groups_above(&mut records, &no_groups);
+        assert_eq!(records, [attach("/a"), attach("/"), attach("/e")]);
+    }
 
     #[test]
     fn groups_of_other_controllers_are_left_out() {

@@ -1,12 +1,13 @@
 //! Groups, as their cgroup files say.
 //!
 //! Model.   Lines `PATH/FILE: VALUE`. The path is one of `/sys/fs/cgroup`, there with or without the `cpu` of
-//!          version 1, or begins at the root group. Files of both versions are known.
+//!          version 1, or begins at the root group. Files of both versions are known. A cgroup of version 2 for which the
+//!          CPU controller is not enabled has statistics only: it is no task group.
 //! Units.   As the files have them. A weight of version 2 becomes shares as in the kernel: 100 are 1024.
 //! Source.  kernel/sched/core.c `sched_weight_from_cgroup`, `cpu_max_write` @ 6.12.
 
 use super::GroupFacts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Shares of a group of weight 100.
 const DEFAULT_SHARES: u64 = 1024;
@@ -14,9 +15,12 @@ const DEFAULT_SHARES: u64 = 1024;
 const DEFAULT_WEIGHT: u64 = 100;
 const MAX_WEIGHT: u64 = 10_000;
 
-/// Groups by their path.
-pub(super) fn read<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, GroupFacts> {
+/// Groups by their path, and the paths of cgroups that are none.
+pub(super) fn read<'a>(
+    lines: impl Iterator<Item = &'a str>,
+) -> (BTreeMap<String, GroupFacts>, BTreeSet<String>) {
     let mut groups: BTreeMap<String, GroupFacts> = BTreeMap::new();
+    let mut with_statistics: BTreeSet<String> = BTreeSet::new();
     for line in lines {
         let Some((file, value)) = line.split_once(": ") else {
             continue;
@@ -25,12 +29,22 @@ pub(super) fn read<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String,
             continue;
         };
         let path = if path.is_empty() { "/" } else { path };
+        if path != "/" && is_statistics(file) {
+            with_statistics.insert(path.to_owned());
+            continue;
+        }
         let group = groups.entry(path.to_owned()).or_default();
         group.take(file, value.trim());
     }
     let paths = groups.keys().cloned().collect();
     add_ancestors(&mut groups, paths);
-    groups
+    with_statistics.retain(|path| !groups.contains_key(path));
+    (groups, with_statistics)
+}
+
+/// Has a cgroup of version 2 this file without the controller, too?
+fn is_statistics(file: &str) -> bool {
+    matches!(file, "cpu.stat" | "cpu.stat.local" | "cpu.pressure")
 }
 
 /// Adds groups, and those that they are in.
@@ -96,7 +110,7 @@ mod tests {
             /sys/fs/cgroup/cpu/b/c/cpu.shares: 512 \n\
             /sys/fs/cgroup/cpu/b/c/cpu.cfs_quota_us: 30000 \n\
             /sys/fs/cgroup/cpu/b/cpu.cfs_quota_us: -1 \n";
-        let groups = read(text.lines());
+        let (groups, _) = read(text.lines());
         assert_eq!(groups.len(), 3);
         assert_eq!(groups["/b/c"].shares, 512);
         assert_eq!(groups["/b/c"].quota_us, Some(30_000));
@@ -111,8 +125,12 @@ mod tests {
             "/sys/fs/cgroup/web/api/cpu.max: 20000 50000",
             "/jobs/cpu.max: max 100000",
             "/jobs/cpu.idle: 1",
+            "/jobs/cpu.stat: usage_usec 7",
+            "/jobs/one/cpu.stat: usage_usec 7",
+            "/jobs/one/cpu.pressure: some avg10=0.00",
         ];
-        let groups = read(lines.into_iter());
+        let (groups, others) = read(lines.into_iter());
+        assert_eq!(others.into_iter().collect::<Vec<_>>(), ["/jobs/one"]);
         let api = groups["/web/api"];
         assert_eq!(
             (api.shares, api.quota_us, api.period_us),

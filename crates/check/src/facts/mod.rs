@@ -70,6 +70,8 @@ pub struct Facts {
     pub groups: BTreeMap<String, GroupFacts>,
     /// These are all groups that there were: a file lists them.
     pub groups_listed: bool,
+    /// Cgroups without the CPU controller: their tasks are in the group above.
+    pub no_groups: BTreeSet<String>,
     /// When `tasks` and `queues` were so.
     pub clock: Option<ClockFacts>,
     /// CPUs at that time.
@@ -127,6 +129,7 @@ impl Facts {
             topology,
             groups: BTreeMap::new(),
             groups_listed: false,
+            no_groups: BTreeSet::new(),
             clock: None,
             cpus: Vec::new(),
             tasks: Vec::new(),
@@ -162,7 +165,7 @@ impl Facts {
         }
         self.groups_listed = !cgroups.is_empty();
         let given = given.iter().map(String::as_str);
-        self.groups = groups::read(cgroups.lines().chain(given));
+        (self.groups, self.no_groups) = groups::read(cgroups.lines().chain(given));
         let members = self.members.iter().map(|(_, group)| group);
         let before = self.tasks.iter().map(|task| &task.group);
         let told_of = members.chain(before).cloned().collect();
