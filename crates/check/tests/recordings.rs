@@ -212,8 +212,8 @@ fn limits_of_6_1() {
             (Measure::State, 2094, 1978),
             (Measure::Pick, 361, 357),
             (Measure::Preemption, 388, 385),
-            (Measure::Placement, 350, 338),
-            (Measure::Balance, 35, 33),
+            (Measure::Placement, 350, 339),
+            (Measure::Balance, 34, 34),
         ],
     );
 }

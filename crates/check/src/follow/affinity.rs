@@ -4,9 +4,10 @@
 //!             on which the kernel has put it from then on. Both suppositions, bound and free, are asked
 //!             again at its next placements; where their answers differ, the kernel's tells which holds.
 //!             Ours takes a task for bound once two such placements in a row have told so, and for free
-//!             again when one tells the contrary, or balancing moves it to another CPU. Children are bound as
-//!             their parent is. Where the kernel takes a waiting task off a CPU other than by balancing, that is
-//!             told to be no longer among those the task may use.
+//!             again when one tells the contrary, or balancing moves it to another CPU. That a new task
+//!             goes to an idle CPU tells nothing of bounds: which of several it gets hangs on when each became idle.
+//!             Children are bound as their parent is. Where the kernel takes a waiting task off a CPU other than by
+//!             balancing, that is told to be no longer among those the task may use.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
 //! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
 //!             for each CPU on which it has not been yet, and one to take it for free again.
@@ -71,8 +72,10 @@ impl Follower<'_> {
         } else {
             (under(&bounds.cpus), Some(ours))
         };
+        let idle = |cpu| self.sched.idle_cpu(cpu);
+        let tells = asked == task || !idle(kernel);
         match (bound == Some(kernel), free == Some(kernel)) {
-            (true, false) if free.is_some_and(|cpu| self.sched.idle_cpu(cpu)) => bounds.streak += 1,
+            (true, false) if tells && free.is_some_and(idle) => bounds.streak += 1,
             (false, true) => bounds.streak = 0,
             _ => {}
         }
