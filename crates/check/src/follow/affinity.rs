@@ -7,7 +7,8 @@
 //!             again when one tells the contrary, or balancing moves it to another CPU. That a new task
 //!             goes to an idle CPU tells nothing of bounds: which of several it gets hangs on when each became idle.
 //!             Children are bound as their parent is. Where the kernel takes a waiting task off a CPU other than by
-//!             balancing, that is told to be no longer among those the task may use.
+//!             balancing, that is told to be no longer among those the task may use. A running one that a stopper takes
+//!             elsewhere, because a task woke it for that, is taken for bound to where it goes.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
 //! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
 //!             for each CPU on which it has not been yet, and one to take it for free again.
@@ -124,6 +125,15 @@ impl Follower<'_> {
             let streak = TELLING;
             self.bounds.insert(task, Bounds { cpus, streak });
         }
+    }
+
+    /// The kernel took a running task to a CPU because it may no longer use its own: it is bound to the new one, as far as
+    /// that tells.
+    pub(super) fn take_for_bound(&mut self, task: TaskId, cpu: CpuId) {
+        let cpus = CpuMask::of(self.sched.nr_cpus(), [cpu]);
+        self.allow(task, &cpus);
+        let streak = TELLING;
+        self.bounds.insert(task, Bounds { cpus, streak });
     }
 
     /// A child may use the CPUs that its parent may.

@@ -325,6 +325,9 @@ impl Follower<'_> {
     /// A stopper pushed the task that ran: would ours have asked for that, and pushed the same?
     pub(super) fn pushed(&mut self, r: &Record, clock: u64, kernel: &[Move]) {
         let Some((asked_too, class)) = self.cpu(r.cpu).pushed.take() else {
+            if let [moved] = kernel {
+                self.follow_affinity_push(r, *moved);
+            }
             return;
         };
         let (cpu, [moved]) = (CpuId(r.cpu), kernel) else {

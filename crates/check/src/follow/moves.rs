@@ -74,6 +74,42 @@ impl Follower<'_> {
         self.take_effects(r.cpu);
     }
 
+    /// A stopper that a task woke moved the one that ran: that may no longer use its CPU. Not so if the one that woke the
+    /// stopper takes it to its own CPU, as one does that runs out of tasks, or goes itself and starts another program. Where
+    /// there are several nodes, a task may also go to its memory.
+    pub(super) fn follow_affinity_push(&mut self, r: &Record, moved: Move) {
+        let Some(waker) = self.cpu(r.cpu).stopper_woken_by.take() else {
+            return;
+        };
+        if self.facts.topology.node_distance.len() > 1 {
+            return;
+        }
+        let goes_itself = waker == moved.task;
+        if goes_itself && self.starts_program(moved.task)
+            || !goes_itself && self.sched.tasks[waker].cpu.0 == moved.dest
+        {
+            return;
+        }
+        self.take_for_bound(moved.task, CpuId(moved.dest));
+    }
+
+    /// Has a task another name later? One that starts a program is taken to another CPU before it has that name.
+    fn starts_program(&self, task: TaskId) -> bool {
+        let pid = self.pid(task);
+        let names = self.records[self.at..]
+            .iter()
+            .filter_map(|r| match &r.what {
+                What::Switch { prev, next, .. } => [prev, next]
+                    .into_iter()
+                    .find(|party| Some(party.pid) == pid)
+                    .map(|party| &party.comm),
+                _ => None,
+            });
+        let mut names = names.peekable();
+        let now = names.peek().copied();
+        names.any(|name| Some(name) != now)
+    }
+
     /// An RT task was pushed to another CPU, or pulled.
     fn follow_rt_move(&mut self, r: &Record, task: TaskId, dest: CpuId) {
         self.judge.not_asked(Measure::Balance);
@@ -97,8 +133,13 @@ impl Follower<'_> {
         }
     }
 
-    /// A softirq wakes a stopper: balancing will have it push its CPU's running task.
+    /// A softirq wakes a stopper: balancing will have it push its CPU's running task. What a task wakes it for shows in
+    /// the move.
     pub(super) fn wakes_stopper(&mut self, r: &Record, task: TaskId) {
+        if !r.irq && self.sched.tasks[task].class == Class::Stop {
+            let stopper = self.sched.tasks[task].cpu;
+            self.cpu(stopper.0).stopper_woken_by = Some(self.sched.rqs[CpuId(r.cpu)].curr);
+        }
         if r.softirq && self.sched.tasks[task].class == Class::Stop {
             self.begin_pass(r);
             let busiest = self.sched.tasks[task].cpu;
