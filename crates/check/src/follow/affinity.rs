@@ -5,7 +5,7 @@
 //!             again at its next placements; where their answers differ, the kernel's tells which holds.
 //!             Ours takes a task for bound once two such placements in a row have told so, and for free
 //!             again when one tells the contrary, or balancing moves it to another CPU. That a new task
-//!             goes to an idle CPU tells nothing of bounds: which of several it gets hangs on when each became idle.
+//!             goes to an idle CPU tells half as much: which of several it gets hangs on when each became idle.
 //!             Children are bound as their parent is. Where the kernel takes a waiting task off a CPU other than by
 //!             balancing, that is told to be no longer among those the task may use. A running one that a stopper takes
 //!             elsewhere, because a task woke it for that, is taken for bound to where it goes.
@@ -17,8 +17,11 @@ use super::Follower;
 use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
-/// So many placements in a row have to tell that a task is bound.
-const TELLING: u32 = 2;
+/// What a placement tells of bounds, and that of a new task on an idle CPU.
+const PLACED: u32 = 2;
+const FORKED: u32 = 1;
+/// So much has to be told in a row before a task is taken for bound.
+const TELLING: u32 = 2 * PLACED;
 
 /// A task that may be bound.
 #[derive(Clone, Debug)]
@@ -74,9 +77,13 @@ impl Follower<'_> {
             (under(&bounds.cpus), Some(ours))
         };
         let idle = |cpu| self.sched.idle_cpu(cpu);
-        let tells = asked == task || !idle(kernel);
+        let tells = if asked == task || !idle(kernel) {
+            PLACED
+        } else {
+            FORKED
+        };
         match (bound == Some(kernel), free == Some(kernel)) {
-            (true, false) if tells && free.is_some_and(idle) => bounds.streak += 1,
+            (true, false) if free.is_some_and(idle) => bounds.streak += tells,
             (false, true) => bounds.streak = 0,
             _ => {}
         }
