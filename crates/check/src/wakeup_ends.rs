@@ -22,8 +22,15 @@ struct Begun {
 }
 
 impl Begun {
-    /// Its end on a CPU, at the time and in the context of another record.
+    /// Its end on a CPU, at the time and in the context of another record. A switch has forgotten whether one was asked for;
+    /// from a task that could have gone on it was.
     fn end(self, cpu: u32, like: &Record) -> Record {
+        let preempts = match &like.what {
+            What::Switch {
+                prev, prev_state, ..
+            } => prev.pid != 0 && *prev_state == PrevState::Runnable,
+            _ => false,
+        };
         let Begun {
             pid, prio, target, ..
         } = self;
@@ -32,7 +39,7 @@ impl Begun {
             cpu,
             irq: like.irq,
             softirq: like.softirq,
-            need_resched: like.need_resched,
+            need_resched: like.need_resched || preempts && cpu == like.cpu,
             preempt_depth: like.preempt_depth,
             what: What::Wakeup { pid, prio, target },
         }
@@ -167,5 +174,43 @@ impl Wakeups {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Party;
+
+    /// A switch from task 1 on CPU 0, right after it has woken task 2 there: does the wakeup's end ask for it?
+    fn asked(prev_state: PrevState) -> bool {
+        let party = |pid| Party {
+            pid,
+            comm: String::new(),
+            prio: 120,
+        };
+        let waking = What::Waking {
+            pid: 2,
+            comm: String::new(),
+            prio: 120,
+            slept_on: 0,
+        };
+        let switch = What::Switch {
+            prev: party(1),
+            prev_state,
+            next: party(2),
+        };
+        let records = add(vec![
+            Record::of_task(10, 0, waking),
+            Record::of_task(20, 0, switch),
+        ]);
+        let end = { records.iter() }.find(|r| matches!(r.what, What::Wakeup { pid: 2, .. }));
+        end.expect("it ends").need_resched
+    }
+
+    #[test]
+    fn a_switch_from_a_task_that_could_go_on_was_asked_for() {
+        assert!(asked(PrevState::Runnable));
+        assert!(!asked(PrevState::Interruptible));
     }
 }

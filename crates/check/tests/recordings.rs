@@ -51,7 +51,7 @@ fn a_group_of_6_18() {
         "group-perf-6.18",
         &[
             (Measure::Pick, 2010, 1840),
-            (Measure::Preemption, 1747, 1697),
+            (Measure::Preemption, 1747, 1702),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
             (Measure::Placement, 329, 323),
         ],
@@ -213,7 +213,7 @@ fn limits_of_6_1() {
         &[
             (Measure::State, 2094, 1978),
             (Measure::Pick, 361, 357),
-            (Measure::Preemption, 388, 385),
+            (Measure::Preemption, 388, 386),
             (Measure::Placement, 350, 339),
             (Measure::Balance, 34, 34),
         ],

@@ -13,7 +13,7 @@ use super::Follower;
 use super::classify::{Pair, Shown};
 use crate::baselines::Baselines;
 use crate::judge::{Decision, Measure};
-use crate::record::{Record, What};
+use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::task::Class;
 use fairwind_sched::{CpuId, Effect, TaskId};
@@ -246,9 +246,15 @@ impl Follower<'_> {
         };
         let cpu = CpuId(r.cpu);
         let ours = self.sched.rqs[cpu].need_resched;
-        let kernel = r.need_resched;
+        // A switch has forgotten whether one was asked for; from a task that could have gone on it was.
+        let left = match &r.what {
+            What::Switch { prev_state, .. } => Some(*prev_state),
+            _ => None,
+        };
+        let kernel = r.need_resched || left == Some(PrevState::Runnable);
+        let told = kernel || left.is_none();
         let curr = charged.curr;
-        if charged.asked {
+        if charged.asked && told {
             let baselines = Baselines {
                 candidates: 2,
                 fifo: Some(!kernel),
@@ -266,10 +272,10 @@ impl Follower<'_> {
             });
             self.judge.judge(charged.decision, baselines, differs);
         }
-        if charged.asked && ours && !kernel {
+        if charged.asked && told && ours && !kernel {
             self.throttle_next(r);
         }
-        if ours && !kernel && self.candidates(cpu) == [curr] {
+        if told && ours && !kernel && self.candidates(cpu) == [curr] {
             self.drop_delayed(cpu);
         }
         self.sched.rqs[cpu].need_resched = kernel;

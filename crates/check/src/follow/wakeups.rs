@@ -228,11 +228,18 @@ impl Follower<'_> {
             } else {
                 self.cpu(r.cpu).last_resched
             };
-            if !flagged && !before && !self.sched.is_idle(cpu) {
+            let told = r.need_resched || !self.ends_by_switch(r);
+            if told && !flagged && !before && !self.sched.is_idle(cpu) {
                 self.judge_preemption(r, task, curr);
             }
             self.sched.rqs[cpu].need_resched = r.need_resched;
         }
+    }
+
+    /// Is only the switch that comes next known to be after the wakeup? It tells no longer whether it was asked for.
+    fn ends_by_switch(&self, r: &Record) -> bool {
+        let next = self.next_on_cpu[self.at].map(|at| &self.records[at]);
+        next.is_some_and(|next| next.ts == r.ts && matches!(next.what, What::Switch { .. }))
     }
 
     fn judge_preemption(&mut self, r: &Record, task: TaskId, curr: TaskId) {
