@@ -221,6 +221,20 @@ fn limits_of_6_1() {
 }
 
 #[test]
+fn cgroups_that_are_no_task_groups_of_6_1() {
+    expect(
+        "v2-groups-6.1",
+        &[
+            (Measure::State, 13079, 13068),
+            (Measure::Pick, 6933, 6933),
+            (Measure::Preemption, 4149, 4149),
+            (Measure::Placement, 5123, 4986),
+            (Measure::Balance, 393, 325),
+        ],
+    );
+}
+
+#[test]
 fn the_check_can_fail() {
     // The same decisions against the other kernel's scheduler must not look as good.
     let given = || Given {
