@@ -3,7 +3,7 @@
 use super::Follower;
 use crate::judge::Class;
 use crate::record::What;
-use fairwind_sched::task::TaskState;
+use fairwind_sched::task::{Class as TaskClass, TaskState};
 use fairwind_sched::{CpuId, TaskId};
 
 /// Two tasks whose states decide.
@@ -37,6 +37,10 @@ impl Follower<'_> {
     /// have changed the queue since this CPU's last record.
     pub(super) fn class_of_pair(&self, cpu: u32, pair: Pair) -> Class {
         for task in [pair.a, pair.b] {
+            // Of an idle task there is nothing to be known.
+            if self.sched.tasks[task].class == TaskClass::Idle {
+                continue;
+            }
             let se = self.sched.tasks[task].se;
             if self.unsure.contains(&task) || !self.is_known(se) {
                 return EARLIER_STATE;
