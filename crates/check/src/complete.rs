@@ -78,7 +78,8 @@ fn leave_to_groups_above(records: &mut Vec<Record>, no_groups: &BTreeSet<String>
     for r in records {
         if let What::Attach { path, .. } = &mut r.what {
             while no_groups.contains(path) {
-                path.truncate(path.rfind('/').unwrap_or(0).max(1));
+                let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+                *path = if above.is_empty() { "/" } else { above }.to_owned();
             }
         }
     }
@@ -179,10 +180,14 @@ mod tests {
             attach("/a/b/c"),
             attach("/d"),
             attach("/e"),
+            // Damaged ones.
+            attach("f"),
+            attach("é"),
         ];
-        let no_groups = ["/a/b", "/a/b/c", "/d"].map(str::to_owned).into();
+        let no_groups = ["/a/b", "/a/b/c", "/d", "f", "é"].map(str::to_owned).into();
         leave_to_groups_above(&mut records, &no_groups);
-        assert_eq!(records, [attach("/a"), attach("/"), attach("/e")]);
+        let left = ["/a", "/", "/e", "/", "/"].map(attach);
+        assert_eq!(records, left);
     }
 
     #[test]
