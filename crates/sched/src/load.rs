@@ -432,11 +432,10 @@ impl Sched {
         if tg == GroupId::ROOT {
             return;
         }
-        let before = self.cfs_rqs[cfs_rq].tg_load_avg_contrib;
-        (self.fair.update_tg_load_avg)(self, cfs_rq);
-        if self.probes.is_some() && self.cfs_rqs[cfs_rq].tg_load_avg_contrib != before {
-            self.note_contribution(cfs_rq);
+        if self.probes.is_some() {
+            return self.update_and_note_contribution(cfs_rq);
         }
+        (self.fair.update_tg_load_avg)(self, cfs_rq);
     }
 
     /// The weight of a group's entity on one CPU: the group's shares times this CPU's part of the group's load.

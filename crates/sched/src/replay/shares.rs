@@ -73,9 +73,17 @@ impl Sched {
         }
     }
 
-    /// A queue has told its group what it contributes.
+    /// A queue may tell its group what it contributes; notes whether it has.
     #[cold]
-    pub(crate) fn note_contribution(&mut self, cfs_rq: CfsRqId) {
+    pub(crate) fn update_and_note_contribution(&mut self, cfs_rq: CfsRqId) {
+        let before = self.cfs_rqs[cfs_rq].tg_load_avg_contrib;
+        (self.fair.update_tg_load_avg)(self, cfs_rq);
+        if self.cfs_rqs[cfs_rq].tg_load_avg_contrib != before {
+            self.note_contribution(cfs_rq);
+        }
+    }
+
+    fn note_contribution(&mut self, cfs_rq: CfsRqId) {
         if let Some(probes) = &mut self.probes {
             if probes.contributed.len() <= cfs_rq.idx() {
                 probes.contributed.resize(cfs_rq.idx() + 1, false);
