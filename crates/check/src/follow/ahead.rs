@@ -62,6 +62,25 @@ pub(super) fn next_on_cpu(records: &[Record]) -> Vec<Option<usize>> {
     next
 }
 
+/// The last switch of each thread that has a name for it which the next one has no longer: then it starts a program, or
+/// renames itself.
+pub(super) fn last_old_names(records: &[Record]) -> BTreeMap<i32, usize> {
+    let mut names: BTreeMap<i32, (usize, &str)> = BTreeMap::new();
+    let mut old = BTreeMap::new();
+    for (at, r) in records.iter().enumerate() {
+        let What::Switch { prev, next, .. } = &r.what else {
+            continue;
+        };
+        for party in [prev, next] {
+            match names.insert(party.pid, (at, &party.comm)) {
+                Some((before, name)) if name != party.comm => _ = old.insert(party.pid, before),
+                _ => {}
+            }
+        }
+    }
+    old
+}
+
 /// The first records of passes that come after another one in the same softirq: from another CPU's queue, or to another.
 pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
     let mut passes = BTreeSet::new();

@@ -99,6 +99,8 @@ pub(crate) struct Follower<'a> {
     wakees: Wakees,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
+    /// The last record with an old name of each thread that gets another one.
+    old_names: BTreeMap<i32, usize>,
     /// Some records show virtual runtimes.
     shows_state: bool,
     /// Tasks that have begun to exit and are still in their autogroup.
@@ -154,6 +156,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         bounds: BTreeMap::new(),
         wakees: Wakees::new(first_jiffy, facts.profile.hz),
         next_on_cpu: ahead::next_on_cpu(records),
+        old_names: ahead::last_old_names(records),
         shows_state: gaps::shows_state(records),
         exiting: BTreeSet::new(),
         groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),

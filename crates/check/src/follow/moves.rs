@@ -95,19 +95,8 @@ impl Follower<'_> {
 
     /// Has a task another name later? One that starts a program is taken to another CPU before it has that name.
     fn starts_program(&self, task: TaskId) -> bool {
-        let pid = self.pid(task);
-        let names = self.records[self.at..]
-            .iter()
-            .filter_map(|r| match &r.what {
-                What::Switch { prev, next, .. } => [prev, next]
-                    .into_iter()
-                    .find(|party| Some(party.pid) == pid)
-                    .map(|party| &party.comm),
-                _ => None,
-            });
-        let mut names = names.peekable();
-        let now = names.peek().copied();
-        names.any(|name| Some(name) != now)
+        let old_name = self.pid(task).and_then(|pid| self.old_names.get(&pid));
+        old_name.is_some_and(|&at| at > self.at)
     }
 
     /// An RT task was pushed to another CPU, or pulled.
