@@ -57,13 +57,13 @@ impl Sched {
     }
 
     /// Out of runtime?
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cfs_rq_throttled(&self, cfs_rq: CfsRqId) -> bool {
         self.bandwidth_users != 0 && self.cfs_rqs[cfs_rq].throttled
     }
 
     /// Itself or an ancestor throttled?
-    #[inline]
+    #[inline(always)]
     pub(crate) fn throttled_hierarchy(&self, cfs_rq: CfsRqId) -> bool {
         self.bandwidth_users != 0 && self.cfs_rqs[cfs_rq].throttle_count != 0
     }
@@ -132,11 +132,15 @@ impl Sched {
     }
 
     /// Charges consumed time to the queue's runtime.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn account_cfs_rq_runtime(&mut self, cfs_rq: CfsRqId, delta_exec: u64) {
-        if self.bandwidth_users == 0 || !self.cfs_rqs[cfs_rq].runtime_enabled {
-            return;
+        if self.bandwidth_users != 0 && self.cfs_rqs[cfs_rq].runtime_enabled {
+            self.charge_cfs_rq_runtime(cfs_rq, delta_exec);
         }
+    }
+
+    #[inline(never)]
+    fn charge_cfs_rq_runtime(&mut self, cfs_rq: CfsRqId, delta_exec: u64) {
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.runtime_remaining -= delta_exec as i64;
         if cfs.runtime_remaining > 0 || cfs.throttled {
@@ -149,11 +153,13 @@ impl Sched {
     }
 
     /// Throttles a queue that is out of runtime; true if it is throttled.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check_cfs_rq_runtime(&mut self, cfs_rq: CfsRqId) -> bool {
-        if self.bandwidth_users == 0 {
-            return false;
-        }
+        self.bandwidth_users != 0 && self.throttle_if_used_up(cfs_rq)
+    }
+
+    #[inline(never)]
+    fn throttle_if_used_up(&mut self, cfs_rq: CfsRqId) -> bool {
         let cfs = &self.cfs_rqs[cfs_rq];
         if !cfs.runtime_enabled || cfs.runtime_remaining > 0 {
             return false;
@@ -162,11 +168,15 @@ impl Sched {
     }
 
     /// The first task of a queue arrives: it may already be out of runtime.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check_enqueue_throttle(&mut self, cfs_rq: CfsRqId) {
-        if self.bandwidth_users == 0 {
-            return;
+        if self.bandwidth_users != 0 {
+            self.throttle_at_enqueue(cfs_rq);
         }
+    }
+
+    #[inline(never)]
+    fn throttle_at_enqueue(&mut self, cfs_rq: CfsRqId) {
         let cfs = &self.cfs_rqs[cfs_rq];
         if !cfs.runtime_enabled || cfs.curr.is_some() || cfs.throttled {
             return;
@@ -178,11 +188,15 @@ impl Sched {
     }
 
     /// A queue emptied: what it holds beyond 1 ms goes back to the pool.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn return_cfs_rq_runtime(&mut self, cfs_rq: CfsRqId) {
-        if self.bandwidth_users == 0 {
-            return;
+        if self.bandwidth_users != 0 {
+            self.return_unused_runtime(cfs_rq);
         }
+    }
+
+    #[inline(never)]
+    fn return_unused_runtime(&mut self, cfs_rq: CfsRqId) {
         let cfs = &self.cfs_rqs[cfs_rq];
         if !cfs.runtime_enabled || cfs.nr_queued != 0 {
             return;

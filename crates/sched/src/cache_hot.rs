@@ -29,10 +29,15 @@ use crate::units::{CpuId, Nanos, TaskId};
 
 impl Sched {
     /// A fair task is queued: if it slept, for how long do its caches stay hot?
+    #[inline(always)]
     pub(crate) fn update_avg_hot_dur(&mut self, task: TaskId) {
-        if !self.profile.features.has(Feature::SIS_CACHE) {
-            return;
+        if self.profile.features.has(Feature::SIS_CACHE) {
+            self.average_hot_dur(task);
         }
+    }
+
+    #[inline(never)]
+    fn average_hot_dur(&mut self, task: TaskId) {
         // The tunable is an unsigned number in the kernel: −1 is the largest.
         let migration_cost = Nanos::from(self.profile.tunables.migration_cost_ns as u32);
         let now = self.now;
@@ -49,10 +54,15 @@ impl Sched {
     }
 
     /// A fair task was taken off its CPU's queue, or stays there delayed.
+    #[inline(always)]
     pub(crate) fn update_cache_hot_timeout(&mut self, cpu: CpuId, task: TaskId, flags: u32) {
-        if !self.profile.features.has(Feature::SIS_CACHE) || flags & DEQUEUE_DELAYED != 0 {
-            return;
+        if self.profile.features.has(Feature::SIS_CACHE) && flags & DEQUEUE_DELAYED == 0 {
+            self.move_cache_hot_timeout(cpu, task, flags);
         }
+    }
+
+    #[inline(never)]
+    fn move_cache_hot_timeout(&mut self, cpu: CpuId, task: TaskId, flags: u32) {
         if flags & DEQUEUE_SLEEP == 0 {
             self.tasks[task].asleep_since = None;
             return;

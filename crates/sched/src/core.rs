@@ -55,6 +55,7 @@ impl Sched {
     // ---- classes -----------------------------------------------------------------------------------------------
 
     /// Queues a task on a CPU; the CPU's clock must be up to date.
+    #[inline(always)]
     pub(crate) fn enqueue_task(&mut self, cpu: CpuId, task: TaskId, flags: u32) {
         match self.tasks[task].class {
             Class::Fair => {
@@ -71,6 +72,7 @@ impl Sched {
     }
 
     /// Takes a task off its queue; false if its dequeue is delayed.
+    #[inline(always)]
     pub(crate) fn dequeue_task(&mut self, cpu: CpuId, task: TaskId, flags: u32) -> bool {
         if flags & DEQUEUE_SAVE == 0 {
             self.sched_info_dequeue(cpu, task);

@@ -19,11 +19,20 @@ use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
 
 impl Sched {
     /// The CPU for a waking task after the search for an idle one failed.
+    #[inline(always)]
     pub(crate) fn select_empty_cfs_rq(&mut self, task: TaskId, target: CpuId) -> CpuId {
-        let features = self.profile.features;
+        if self.profile.features.has(Feature::SIS_EMPTY_CFS_RQ) {
+            self.find_empty_cfs_rq(task, target)
+        } else {
+            target
+        }
+    }
+
+    #[inline(never)]
+    fn find_empty_cfs_rq(&mut self, task: TaskId, target: CpuId) -> CpuId {
         let group = self.sched_group(task);
         let sd = self.domains.sd_llc[target.idx()];
-        if !features.has(Feature::SIS_EMPTY_CFS_RQ) || group == GroupId::ROOT || sd.is_none() {
+        if group == GroupId::ROOT || sd.is_none() {
             return target;
         }
         let queues = &self.groups[group].cfs_rq;
@@ -48,7 +57,7 @@ impl Sched {
     /// EEVDF: a group's entity that is about to join gets a sleeper's credit.
     pub(crate) fn credit_empty_cfs_rq(&mut self, cfs_rq: CfsRqId, se: SeId) {
         if !self.ses[se].is_task() {
-            self.ses[se].vlag = (self.fair.lag_limit)(self, cfs_rq, se);
+            self.ses[se].vlag = self.greatest_lag(cfs_rq, se);
         }
     }
 }

@@ -53,11 +53,17 @@ pub const fn scale_load(weight: u64) -> u64 {
 /// The inverse of [`scale_load`]; a weight that is not 0 stays at least 2.
 #[inline(always)]
 pub const fn scale_load_down(weight: u64) -> u64 {
-    if weight == 0 {
-        return 0;
-    }
     let down = weight >> SCHED_FIXEDPOINT_SHIFT;
-    if down < 2 { 2 } else { down }
+    if down < 2 {
+        return least_weight(weight);
+    }
+    down
+}
+
+/// What a weight below 2 counts as; apart, so that the usual weight costs a shift and a comparison.
+#[cold]
+const fn least_weight(weight: u64) -> u64 {
+    if weight == 0 { 0 } else { 2 }
 }
 
 /// A weight and its cached inverse (`2³² / weight`, 0: not computed).
@@ -254,6 +260,35 @@ impl SchedEntity {
     #[inline(always)]
     pub fn weight(&self) -> u64 {
         scale_load_down(self.load.weight)
+    }
+
+    /// It begins to wait. A migrating task brings the time it has already waited.
+    #[inline(always)]
+    pub(crate) fn wait_starts(&mut self, clock: Nanos) {
+        let waited = self.stats.wait_start;
+        self.stats.wait_start = if self.is_task() && clock > waited {
+            clock - waited
+        } else {
+            clock
+        };
+    }
+
+    /// It stops waiting: it runs, sleeps or migrates.
+    #[inline(always)]
+    pub(crate) fn wait_ends(&mut self, clock: Nanos, migrating: bool) {
+        let stats = &mut self.stats;
+        if stats.wait_start == 0 {
+            return;
+        }
+        let delta = clock.wrapping_sub(stats.wait_start);
+        if migrating {
+            stats.wait_start = delta;
+            return;
+        }
+        stats.wait_max = stats.wait_max.max(delta);
+        stats.wait_count += 1;
+        stats.wait_sum += delta;
+        stats.wait_start = 0;
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Source. kernel/sched/fair.c, stats.c @ 6.1, 6.12.
 
+use crate::effects::Effect;
 use crate::features::Feature;
 use crate::pelt::{SchedAvg, UTIL_AVG_UNCHANGED};
 use crate::sched::Sched;
@@ -66,9 +67,8 @@ impl Sched {
         entity.exec_start = now;
         entity.sum_exec_runtime += delta as u64;
         if self.notice_runtime && entity.is_task() {
-            let task = entity.task;
-            self.effects.push(crate::effects::Effect::StatRuntime {
-                task,
+            self.effects.push(Effect::StatRuntime {
+                task: entity.task,
                 runtime: delta as u64,
             });
         }
@@ -77,8 +77,8 @@ impl Sched {
 
     /// Counts an entity in.
     pub(crate) fn account_entity_enqueue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let idle = u32::from(self.se_is_idle(se));
         let entity = &self.ses[se];
+        let idle = u32::from(self.is_entity_idle(entity));
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.load.add(entity.load.weight);
         cfs.nr_queued += 1;
@@ -91,8 +91,8 @@ impl Sched {
 
     /// Counts an entity out.
     pub(crate) fn account_entity_dequeue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let idle = u32::from(self.se_is_idle(se));
         let entity = &self.ses[se];
+        let idle = u32::from(self.is_entity_idle(entity));
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.load.sub(entity.load.weight);
         cfs.nr_queued -= 1;
@@ -108,34 +108,15 @@ impl Sched {
     /// The entity begins to wait. A migrating task brings the time it has already waited.
     #[inline]
     pub(crate) fn update_stats_wait_start(&mut self, cpu: CpuId, se: SeId) {
-        let clock = self.rqs[cpu].clock;
-        let entity = &mut self.ses[se];
-        let waited = entity.stats.wait_start;
-        entity.stats.wait_start = if entity.is_task() && clock > waited {
-            clock - waited
-        } else {
-            clock
-        };
+        self.ses[se].wait_starts(self.rqs[cpu].clock);
     }
 
     /// The entity stops waiting: it runs, sleeps or migrates.
     #[inline]
     pub(crate) fn update_stats_wait_end(&mut self, cpu: CpuId, se: SeId) {
         let entity = &mut self.ses[se];
-        if entity.stats.wait_start == 0 {
-            return;
-        }
-        let delta = self.rqs[cpu].clock.wrapping_sub(entity.stats.wait_start);
         let migrating = entity.is_task() && self.tasks[entity.task].on_rq == OnRq::Migrating;
-        let stats = &mut entity.stats;
-        if migrating {
-            stats.wait_start = delta;
-            return;
-        }
-        stats.wait_max = stats.wait_max.max(delta);
-        stats.wait_count += 1;
-        stats.wait_sum += delta;
-        stats.wait_start = 0;
+        entity.wait_ends(self.rqs[cpu].clock, migrating);
     }
 
     // ---- buddies -----------------------------------------------------------------------------------------------
@@ -261,7 +242,7 @@ impl Sched {
             se = self.ses[se].parent;
         }
         if self.tasks[task].is_queued() {
-            self.cfs_tasks_move_front(cpu, task);
+            self.cfs_tasks_picked(cpu, task);
         }
         if first {
             self.fair_task_starts(cpu, task);
@@ -269,6 +250,7 @@ impl Sched {
     }
 
     /// What follows every pick of a fair task.
+    #[inline(always)]
     pub(crate) fn fair_task_starts(&mut self, cpu: CpuId, task: TaskId) {
         if self.hrtick_enabled_fair() {
             self.hrtick_start_fair(cpu, task);
@@ -276,8 +258,16 @@ impl Sched {
         self.update_misfit_status(cpu, Some(task));
     }
 
-    /// Switches from one picked task to another, changing only the levels in which they differ.
-    pub(crate) fn switch_fair(&mut self, prev: TaskId, next: TaskId) {
+    /// Switches from one picked task to another, changing only the levels in which they differ. The release's
+    /// `put_prev_entity` and `set_next_entity` are passed, so that they are inlined.
+    #[inline(always)]
+    pub(crate) fn switch_fair(
+        &mut self,
+        prev: TaskId,
+        next: TaskId,
+        put_prev_entity: impl Fn(&mut Sched, CfsRqId, SeId),
+        set_next_entity: impl Fn(&mut Sched, CfsRqId, SeId, bool),
+    ) {
         let (mut se, mut pse) = (self.tasks[next].se, self.tasks[prev].se);
         let cfs_rq = loop {
             let (of_next, of_prev) = (&self.ses[se], &self.ses[pse]);
@@ -296,8 +286,8 @@ impl Sched {
                 se = parent;
             }
         };
-        (self.fair.put_prev_entity)(self, cfs_rq, pse);
-        (self.fair.set_next_entity)(self, cfs_rq, se, true);
+        put_prev_entity(self, cfs_rq, pse);
+        set_next_entity(self, cfs_rq, se, true);
     }
 
     /// The tick of a running fair task, level by level. With SPARSE_GROUP_TICK the level `n` above the task has its part
@@ -354,6 +344,7 @@ impl Sched {
         self.profile.features.has(Feature::HRTICK)
     }
 
+    #[inline(never)]
     fn hrtick_start_fair(&mut self, cpu: CpuId, task: TaskId) {
         let cfs = self.rqs[cpu].cfs;
         if self.cfs_rqs[cfs].h_nr_queued <= 1 {
@@ -371,16 +362,19 @@ impl Sched {
         }
         // Below 10 µs the timer would cost more than it brings.
         let expires = self.now + (left as u64).max(10_000);
-        self.effects
-            .push(crate::effects::Effect::StartHrtick { cpu, expires });
+        self.effects.push(Effect::StartHrtick { cpu, expires });
     }
 
     /// The number of runnable tasks changed: the slice may end earlier or later.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hrtick_update(&mut self, cpu: CpuId) {
-        if !self.hrtick_enabled_fair() {
-            return;
+        if self.hrtick_enabled_fair() {
+            self.restart_hrtick_fair(cpu);
         }
+    }
+
+    #[inline(never)]
+    fn restart_hrtick_fair(&mut self, cpu: CpuId) {
         let curr = self.rqs[cpu].curr;
         if self.tasks[curr].class != Class::Fair {
             return;

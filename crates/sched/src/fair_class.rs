@@ -3,8 +3,9 @@
 use crate::cfs_rq::CfsRq;
 use crate::domain::DomainProfile;
 use crate::entity::SchedEntity;
+use crate::features::Features;
 use crate::sched::Sched;
-use crate::units::{CfsRqId, CpuId, GroupId, SeId, TaskId};
+use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
 
 /// One release's functions. Names are the kernel's; see `cfs` (6.1) and `eevdf` (6.12, 6.18).
 #[derive(Debug)]
@@ -25,8 +26,9 @@ pub(crate) struct FairClass {
     pub(crate) update_curr: fn(&mut Sched, CfsRqId),
     pub(crate) entity_tick: fn(&mut Sched, CfsRqId, SeId, bool),
     pub(crate) reweight_entity: fn(&mut Sched, CfsRqId, SeId, u64),
-    /// EEVDF: the time, as virtual time of the entity, that its lag may come to, either sign.
-    pub(crate) lag_limit: fn(&mut Sched, CfsRqId, SeId) -> i64,
+    /// EEVDF: the time that the entity's lag may come to, either sign, by its queue, the running entity if it counts
+    /// there, itself and the length of a tick.
+    pub(crate) lag_limit: fn(&CfsRq, Option<&SchedEntity>, &SchedEntity, Nanos) -> Nanos,
     /// EEVDF: the entity begins to run: for how long nobody else is picked if it stays eligible.
     pub(crate) set_protect_slice: fn(&mut Sched, CfsRqId, SeId),
     /// EEVDF: one that is put back after a change is protected anew, as if it had been picked.
@@ -34,7 +36,7 @@ pub(crate) struct FairClass {
     /// EEVDF: does the running entity still have that protection?
     pub(crate) protect_slice: fn(&SchedEntity) -> bool,
     /// EEVDF: the running entity consumed time, its slice goes on, and others wait: are they to have a chance?
-    pub(crate) is_overdue: fn(&Sched, &CfsRq, &SchedEntity) -> bool,
+    pub(crate) is_overdue: fn(Features, &CfsRq, &SchedEntity) -> bool,
     /// EEVDF: without RUN_TO_PARITY, too, an entity runs for a moment at least.
     pub(crate) quantum_without_parity: bool,
     pub(crate) yield_task: fn(&mut Sched, CpuId),

@@ -126,11 +126,15 @@ impl Sched {
     }
 
     /// The tick: gives every group its weight if the parts of some have changed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn refresh_flat_weights(&mut self, cpu: CpuId) {
-        if !self.rqs[cpu].flat_stale {
-            return;
+        if self.rqs[cpu].flat_stale {
+            self.weigh_flat_groups(cpu);
         }
+    }
+
+    #[inline(never)]
+    fn weigh_flat_groups(&mut self, cpu: CpuId) {
         self.rqs[cpu].flat_stale = false;
         let root = self.rqs[cpu].cfs;
         let mut cfs_rq = self.rqs[cpu].leaf_first;

@@ -47,6 +47,7 @@ extern crate alloc;
 pub mod attributes;
 pub mod balance;
 pub mod cfs_rq;
+mod cfs_tasks;
 pub mod cgroup;
 pub mod cpumask;
 pub mod domain;

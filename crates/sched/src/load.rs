@@ -360,15 +360,22 @@ impl Sched {
         if entity.my_q.is_some() {
             decayed |= propagate_entity_load_avg(&mut self.cfs_rqs, entity);
         }
-        if !attached && flags & DO_ATTACH != 0 {
-            self.attach_entity_load_avg(cfs_rq, se);
-            self.update_tg_load_avg(cfs_rq);
-        } else if flags & DO_DETACH != 0 {
-            self.detach_entity_load_avg(cfs_rq, se);
-            self.update_tg_load_avg(cfs_rq);
+        let attach = !attached && flags & DO_ATTACH != 0;
+        if attach || flags & DO_DETACH != 0 {
+            self.attach_or_detach(cfs_rq, se, attach);
         } else if decayed && flags & UPDATE_TG != 0 {
             self.update_tg_load_avg(cfs_rq);
         }
+    }
+
+    #[inline(never)]
+    fn attach_or_detach(&mut self, cfs_rq: CfsRqId, se: SeId, attach: bool) {
+        if attach {
+            self.attach_entity_load_avg(cfs_rq, se);
+        } else {
+            self.detach_entity_load_avg(cfs_rq, se);
+        }
+        self.update_tg_load_avg(cfs_rq);
     }
 
     /// Decays a sleeping entity as far as its queue has been decayed.
@@ -427,6 +434,7 @@ impl Sched {
     // ---- groups ------------------------------------------------------------------------------------------------
 
     /// Tells the group what this CPU contributes, if it changed by more than 1/64.
+    #[inline(always)]
     pub(crate) fn update_tg_load_avg(&mut self, cfs_rq: CfsRqId) {
         let tg = self.cfs_rqs[cfs_rq].tg;
         if tg == GroupId::ROOT {
@@ -446,6 +454,7 @@ impl Sched {
     ///            Σ contributions, this CPU's
     ///            replaced by load_here
     /// ```
+    #[inline(always)]
     pub(crate) fn calc_group_shares(&self, cfs_rq: CfsRqId) -> u64 {
         if self.groups_are_flat() && self.has_flat_relatives(cfs_rq) {
             return self.flat_group_weight(cfs_rq);

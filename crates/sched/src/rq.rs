@@ -98,10 +98,12 @@ pub struct Rq {
     pub need_resched_lazy: bool,
     /// The idle task watches `need_resched` itself: a wakeup needs no interrupt.
     pub polling: bool,
-    /// Fair tasks queued here, least recently run last: first and last of a list through the tasks.
+    /// Fair tasks queued here: first and last of a list through the tasks, see `cfs_tasks`.
     pub cfs_tasks_first: TaskId,
     /// See `cfs_tasks_first`.
     pub cfs_tasks_last: TaskId,
+    /// Counts how often one of them came to the front.
+    pub cfs_tasks_turns: u64,
     /// Fair queues with load: children before parents.
     pub leaf_first: CfsRqId,
     /// See `leaf_first`.

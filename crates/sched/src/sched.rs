@@ -223,6 +223,7 @@ impl Sched {
                 polling: false,
                 cfs_tasks_first: TaskId::NONE,
                 cfs_tasks_last: TaskId::NONE,
+                cfs_tasks_turns: 0,
                 leaf_first: CfsRqId::NONE,
                 leaf_last: CfsRqId::NONE,
                 tmp_alone_branch: CfsRqId::NONE,
@@ -307,6 +308,8 @@ impl Sched {
             uclamp: [0, 1024],
             cfs_tasks_prev: TaskId::NONE,
             cfs_tasks_next: TaskId::NONE,
+            cfs_tasks_turn: 0,
+            cfs_tasks_placed: 0,
         })
     }
 
@@ -378,8 +381,13 @@ impl Sched {
     // ---- clocks ------------------------------------------------------------------------------------------------
 
     /// Brings a CPU's clocks to the time of the call.
-    #[inline]
     pub(crate) fn update_rq_clock(&mut self, cpu: CpuId) {
+        self.advance_rq_clock(cpu);
+    }
+
+    /// The same for who does it at every switch, tick and wakeup.
+    #[inline(always)]
+    pub(crate) fn advance_rq_clock(&mut self, cpu: CpuId) {
         self.cpu_sums.mark(cpu);
         let mut now = self.now;
         if let Some(probes) = &self.probes {
@@ -542,43 +550,6 @@ impl Sched {
         a == b || self.domains.sd_llc_id[a.idx()] == self.domains.sd_llc_id[b.idx()]
     }
 
-    // ---- the list of fair tasks, least recently run last ---------------------------------------------------
-
-    pub(crate) fn cfs_tasks_push_front(&mut self, cpu: CpuId, task: TaskId) {
-        let rq = &mut self.rqs[cpu];
-        let first = core::mem::replace(&mut rq.cfs_tasks_first, task);
-        if first.is_some() {
-            self.tasks[first].cfs_tasks_prev = task;
-        } else {
-            rq.cfs_tasks_last = task;
-        }
-        let t = &mut self.tasks[task];
-        t.cfs_tasks_prev = TaskId::NONE;
-        t.cfs_tasks_next = first;
-    }
-
-    pub(crate) fn cfs_tasks_remove(&mut self, cpu: CpuId, task: TaskId) {
-        let t = &self.tasks[task];
-        let (prev, next) = (t.cfs_tasks_prev, t.cfs_tasks_next);
-        if prev.is_some() {
-            self.tasks[prev].cfs_tasks_next = next;
-        } else {
-            self.rqs[cpu].cfs_tasks_first = next;
-        }
-        if next.is_some() {
-            self.tasks[next].cfs_tasks_prev = prev;
-        } else {
-            self.rqs[cpu].cfs_tasks_last = prev;
-        }
-    }
-
-    pub(crate) fn cfs_tasks_move_front(&mut self, cpu: CpuId, task: TaskId) {
-        if self.rqs[cpu].cfs_tasks_first != task {
-            self.cfs_tasks_remove(cpu, task);
-            self.cfs_tasks_push_front(cpu, task);
-        }
-    }
-
     // ---- entities ----------------------------------------------------------------------------------------------
 
     /// The CPU of a fair queue.
@@ -590,7 +561,11 @@ impl Sched {
     /// Is the entity of a SCHED_IDLE task or a cpu.idle group?
     #[inline]
     pub(crate) fn se_is_idle(&self, se: SeId) -> bool {
-        let entity = &self.ses[se];
+        self.is_entity_idle(&self.ses[se])
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_entity_idle(&self, entity: &SchedEntity) -> bool {
         if entity.is_task() {
             self.tasks[entity.task].has_idle_policy()
         } else {

@@ -49,7 +49,7 @@ impl Sched {
         if skip {
             self.cpu_sums.mark(cpu);
         } else {
-            self.update_rq_clock(cpu);
+            self.advance_rq_clock(cpu);
         }
         if skip && self.fair.clock_skip_lasts {
             // 6.1 keeps the clock still until the switch is complete.
@@ -207,7 +207,7 @@ impl Sched {
     /// The timer interrupt of a CPU.
     pub fn sched_tick(&mut self, cpu: CpuId, now: Nanos) {
         self.set_time(now);
-        self.update_rq_clock(cpu);
+        self.advance_rq_clock(cpu);
         if self.rqs[cpu].need_resched_lazy {
             self.resched_curr(cpu);
         }

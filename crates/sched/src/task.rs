@@ -205,6 +205,10 @@ pub struct Task {
     pub cfs_tasks_prev: TaskId,
     /// See `cfs_tasks_prev`.
     pub cfs_tasks_next: TaskId,
+    /// When it last came to the front of that list, in turns of the rq.
+    pub cfs_tasks_turn: u64,
+    /// By which turn it stands in the list.
+    pub cfs_tasks_placed: u64,
 }
 
 impl Task {

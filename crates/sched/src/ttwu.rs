@@ -237,7 +237,7 @@ impl Sched {
             }
             return;
         }
-        self.update_rq_clock(cpu);
+        self.advance_rq_clock(cpu);
         self.ttwu_do_activate(cpu, task, wake_flags);
     }
 

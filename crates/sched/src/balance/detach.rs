@@ -124,7 +124,7 @@ impl Sched {
 
     /// Detaches the first task that can move, for active balance.
     pub(super) fn detach_one_task(&mut self, env: &mut LbEnv) -> Option<TaskId> {
-        let mut task = self.rqs[env.src_cpu].cfs_tasks_last;
+        let mut task = self.cfs_tasks_before(env.src_cpu, TaskId::NONE);
         while task.is_some() {
             let verdict = self.can_migrate_task(task, env);
             self.report_candidate(task, verdict);
@@ -133,7 +133,7 @@ impl Sched {
                 self.domain_stats_mut(env.sd).of_mut(env.idle).lb_gained += 1;
                 return Some(task);
             }
-            task = self.tasks[task].cfs_tasks_prev;
+            task = self.cfs_tasks_before(env.src_cpu, task);
         }
         None
     }
@@ -150,7 +150,7 @@ impl Sched {
             return 0;
         }
         let mut detached = 0;
-        while let Some(task) = self.rqs[src_cpu].cfs_tasks_last.get() {
+        while let Some(task) = self.cfs_tasks_before(src_cpu, TaskId::NONE).get() {
             // One task is no less busy here than there.
             if env.is_idle() && self.rqs[src_cpu].nr_running <= 1 {
                 break;

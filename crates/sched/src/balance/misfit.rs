@@ -11,13 +11,14 @@ use crate::units::{CpuId, TaskId};
 
 impl Sched {
     /// Notes on the run queue whether the task that runs there needs a bigger CPU.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update_misfit_status(&mut self, cpu: CpuId, task: Option<TaskId>) {
         if self.domains.sched_asym_cpucap_active {
             self.note_misfit(cpu, task);
         }
     }
 
+    #[inline(never)]
     fn note_misfit(&mut self, cpu: CpuId, task: Option<TaskId>) {
         let misfit = task.filter(|&task| {
             let t = &self.tasks[task];

@@ -37,7 +37,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     update_curr: Sched::update_curr_cfs,
     entity_tick: Sched::entity_tick_cfs,
     reweight_entity: Sched::reweight_entity_cfs,
-    lag_limit: |_, _, _| 0,
+    lag_limit: |_, _, _, _| 0,
     set_protect_slice: |_, _, _| {},
     protects_put_back: false,
     protect_slice: |_| false,

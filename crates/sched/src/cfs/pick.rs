@@ -115,7 +115,12 @@ impl Sched {
                 match self.pick_from_curr_cfs(root) {
                     Ok(task) => {
                         if prev != task {
-                            self.switch_fair(prev, task);
+                            self.switch_fair(
+                                prev,
+                                task,
+                                Sched::put_prev_entity_cfs,
+                                |sched, cfs_rq, se, _| sched.set_next_entity_cfs(cfs_rq, se),
+                            );
                         }
                         self.picked_cfs(cpu, task);
                         return Some(task);
@@ -173,7 +178,7 @@ impl Sched {
     }
 
     fn picked_cfs(&mut self, cpu: CpuId, task: TaskId) {
-        self.cfs_tasks_move_front(cpu, task);
+        self.cfs_tasks_picked(cpu, task);
         self.fair_task_starts(cpu, task);
     }
 

@@ -5,7 +5,7 @@ use crate::entity::SchedEntity;
 use crate::sched::Sched;
 use crate::table::Table;
 use crate::timeline::Entry;
-use crate::units::{CfsRqId, SeId};
+use crate::units::{CfsRqId, Nanos, SeId};
 
 /// Division by the kernel's `div_s64`: the divisor is taken as 32 bits.
 #[inline(always)]
@@ -54,6 +54,28 @@ impl CfsRq {
         runtime >= self.key(vruntime).wrapping_mul(weight)
     }
 
+    /// The queue's virtual time V, `curr` being the running entity if it counts; moves the origin of the sums there.
+    #[inline]
+    pub(super) fn move_to_average(&mut self, curr: Option<&SchedEntity>) -> u64 {
+        let delta = if self.avg_load != 0 {
+            let (mut runtime, weight) = self.sums_with(curr);
+            // Round down, also below zero, so that the average is to the left and everybody at it is eligible.
+            if runtime < 0 {
+                runtime -= weight - 1;
+            }
+            div_s64(runtime, weight)
+        } else if let Some(curr) = curr {
+            self.key(curr.vruntime)
+        } else {
+            return self.zero_vruntime;
+        };
+        self.avg_vruntime = self
+            .avg_vruntime
+            .wrapping_sub((self.avg_load as i64).wrapping_mul(delta));
+        self.zero_vruntime = self.zero_vruntime.wrapping_add(delta as u64);
+        self.zero_vruntime
+    }
+
     /// Puts an entity in line by its deadline.
     #[inline]
     pub(super) fn line_up_eevdf(&mut self, se: SeId, entity: &SchedEntity) {
@@ -82,16 +104,16 @@ impl CfsRq {
 }
 
 impl SchedEntity {
-    /// 6.12: the most lag it may keep, either sign: max(2 slices, a tick) of its virtual time.
+    /// 6.12: the most lag it may keep, either sign: max(2 slices, a tick).
     #[inline]
-    pub(super) fn lag_limit_6_12(&mut self, tick_nsec: u64) -> i64 {
-        self.load.calc_delta_fair((2 * self.slice).max(tick_nsec)) as i64
+    pub(super) fn lag_limit_6_12(&self, tick_nsec: Nanos) -> Nanos {
+        (2 * self.slice).max(tick_nsec)
     }
 
-    /// 6.12: `V − v`, limited.
+    /// `V − v`, limited to the virtual time in which it runs for `limit`.
     #[inline]
-    pub(super) fn lag(&mut self, avruntime: u64, tick_nsec: u64) -> i64 {
-        let limit = self.lag_limit_6_12(tick_nsec);
+    pub(super) fn lag(&mut self, avruntime: u64, limit: Nanos) -> i64 {
+        let limit = self.load.calc_delta_fair(limit) as i64;
         let vlag = avruntime.wrapping_sub(self.vruntime) as i64;
         vlag.clamp(-limit, limit)
     }
@@ -116,31 +138,24 @@ impl Sched {
     pub(crate) fn avg_vruntime(&mut self, cfs_rq: CfsRqId) -> u64 {
         let cfs = &mut self.cfs_rqs[cfs_rq];
         let curr = queued_curr(&self.ses, cfs);
-        let delta = if cfs.avg_load != 0 {
-            let (mut runtime, weight) = cfs.sums_with(curr);
-            // Round down, also below zero, so that the average is to the left and everybody at it is eligible.
-            if runtime < 0 {
-                runtime -= weight - 1;
-            }
-            div_s64(runtime, weight)
-        } else if let Some(curr) = curr {
-            cfs.key(curr.vruntime)
-        } else {
-            return cfs.zero_vruntime;
-        };
-        cfs.avg_vruntime = cfs
-            .avg_vruntime
-            .wrapping_sub((cfs.avg_load as i64).wrapping_mul(delta));
-        cfs.zero_vruntime = cfs.zero_vruntime.wrapping_add(delta as u64);
-        cfs.zero_vruntime
+        cfs.move_to_average(curr)
     }
 
     pub(super) fn update_entity_lag(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let avruntime = self.avg_vruntime(cfs_rq);
-        let limit = (self.fair.lag_limit)(self, cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let curr = queued_curr(&self.ses, cfs);
+        let avruntime = cfs.move_to_average(curr);
+        let limit = (self.fair.lag_limit)(cfs, curr, &self.ses[se], self.tick_nsec);
         let entity = &mut self.ses[se];
-        let vlag = avruntime.wrapping_sub(entity.vruntime) as i64;
-        entity.vlag = vlag.clamp(-limit, limit);
+        entity.vlag = entity.lag(avruntime, limit);
+    }
+
+    /// The most lag an entity may have on a queue.
+    pub(crate) fn greatest_lag(&mut self, cfs_rq: CfsRqId, se: SeId) -> i64 {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let curr = queued_curr(&self.ses, cfs);
+        let limit = (self.fair.lag_limit)(cfs, curr, &self.ses[se], self.tick_nsec);
+        self.ses[se].load.calc_delta_fair(limit) as i64
     }
 
     /// Is an entity owed CPU time?

@@ -29,6 +29,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+use crate::cfs_rq::CfsRq;
 use crate::entity::SchedEntity;
 use crate::fair_class::FairClass;
 use crate::sched::Sched;
@@ -46,7 +47,7 @@ const CLASS: FairClass = FairClass {
     update_curr: Sched::update_curr_eevdf,
     entity_tick: Sched::entity_tick_eevdf,
     reweight_entity: Sched::reweight_entity_6_12,
-    lag_limit: |sched, _, se| sched.ses[se].lag_limit_6_12(sched.tick_nsec),
+    lag_limit: |_, _, entity, tick_nsec| entity.lag_limit_6_12(tick_nsec),
     set_protect_slice: Sched::set_protect_slice_6_12,
     protects_put_back: true,
     protect_slice: SchedEntity::protect_slice_6_12,
@@ -89,7 +90,7 @@ pub(crate) static V6_18: FairClass = FairClass {
     wakeup_preempt: Sched::wakeup_preempt_6_18,
     reweight_entity: Sched::reweight_entity_6_18,
     update_cfs_group: Sched::update_cfs_group_6_18,
-    lag_limit: Sched::lag_limit_6_18,
+    lag_limit: CfsRq::lag_limit_6_18,
     set_protect_slice: Sched::set_protect_slice_6_18,
     protects_put_back: false,
     protect_slice: SchedEntity::protect_slice_6_18,

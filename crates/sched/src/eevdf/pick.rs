@@ -1,6 +1,7 @@
 //! Which entity runs next, and the bookkeeping when it starts and stops.
 
 use super::lag::{deadline_before, queued_curr};
+use crate::cfs_rq::CfsRq;
 use crate::features::Feature;
 use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP};
 use crate::load::UPDATE_TG;
@@ -11,8 +12,8 @@ use crate::units::{CfsRqId, CpuId, SeId, TaskId};
 impl Sched {
     /// The eligible entity with the earliest deadline; ties go to the one queued first, and to `curr` last.
     /// With `protect` a running entity that is eligible keeps the CPU while its slice is protected.
-    pub(super) fn pick_eevdf(&self, cfs_rq: CfsRqId, protect: bool) -> Option<SeId> {
-        let cfs = &self.cfs_rqs[cfs_rq];
+    #[inline(always)]
+    pub(super) fn pick_eevdf(&self, cfs: &CfsRq, protect: bool) -> Option<SeId> {
         let curr = queued_curr(&self.ses, cfs);
         if cfs.nr_queued == 1 {
             return match curr {
@@ -44,15 +45,15 @@ impl Sched {
         cfs_rq: CfsRqId,
         protect: bool,
     ) -> Option<SeId> {
-        let next = self.cfs_rqs[cfs_rq].next;
-        if next.is_some()
+        let cfs = &self.cfs_rqs[cfs_rq];
+        if cfs.next.is_some()
             && self.profile.features.has(Feature::PICK_BUDDY)
-            && self.entity_eligible(cfs_rq, next)
+            && self.entity_eligible(cfs_rq, cfs.next)
         {
-            return Some(next);
+            return Some(cfs.next);
         }
         let se = self
-            .pick_eevdf(cfs_rq, protect)
+            .pick_eevdf(cfs, protect)
             .expect("a queue that is not empty has an eligible entity");
         if self.ses[se].sched_delayed {
             self.dequeue_entities(cpu, se, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
@@ -74,8 +75,11 @@ impl Sched {
                 return None;
             }
             loop {
-                if queued_curr(&self.ses, &self.cfs_rqs[cfs_rq]).is_some() {
-                    self.update_curr_eevdf(cfs_rq);
+                let cfs = &self.cfs_rqs[cfs_rq];
+                if let Some(curr) = queued_curr(&self.ses, cfs)
+                    && curr.exec_start != self.rqs[cpu].clock_task
+                {
+                    self.charge_time(cfs_rq, cpu, cfs.curr);
                 }
                 if self.check_cfs_rq_runtime(cfs_rq) {
                     continue 'again;
@@ -109,9 +113,14 @@ impl Sched {
             return Some(task);
         }
         if self.tasks[prev].class == crate::task::Class::Fair {
-            self.switch_fair(prev, task);
+            self.switch_fair(
+                prev,
+                task,
+                Sched::put_prev_entity_eevdf,
+                Sched::set_next_entity_eevdf,
+            );
             if self.tasks[task].is_queued() {
-                self.cfs_tasks_move_front(cpu, task);
+                self.cfs_tasks_picked(cpu, task);
             }
             self.fair_task_starts(cpu, task);
         } else {
@@ -121,26 +130,31 @@ impl Sched {
         Some(task)
     }
 
+    #[inline(always)]
     pub(super) fn set_next_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, first: bool) {
         self.probe(ProbePoint::SetNextEntity, cfs_rq, se);
         self.clear_buddies_eevdf(cfs_rq, se);
-        let on_rq = self.ses[se].on_rq;
-        if on_rq {
-            self.update_stats_wait_end(self.cpu_of(cfs_rq), se);
-            self.timeline_remove(cfs_rq, se);
+        if self.ses[se].on_rq {
             self.update_load_avg(cfs_rq, se, UPDATE_TG);
         }
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let rq = &self.rqs[cfs.cpu];
+        let entity = &mut self.ses[se];
+        entity.exec_start = rq.clock_task;
+        entity.prev_sum_exec_runtime = entity.sum_exec_runtime;
+        let on_rq = entity.on_rq;
+        if on_rq {
+            entity.wait_ends(rq.clock, false);
+            cfs.leave_line_eevdf(se, entity);
+        }
+        debug_assert!(cfs.curr.is_none());
+        cfs.curr = se;
         if on_rq && (first || self.fair.protects_put_back) {
             (self.fair.set_protect_slice)(self, cfs_rq, se);
         }
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        debug_assert!(cfs.curr.is_none());
-        cfs.curr = se;
-        let entity = &mut self.ses[se];
-        entity.exec_start = self.rqs[cfs.cpu].clock_task;
-        entity.prev_sum_exec_runtime = entity.sum_exec_runtime;
     }
 
+    #[inline(always)]
     pub(super) fn put_prev_entity_eevdf(&mut self, cfs_rq: CfsRqId, prev: SeId) {
         self.probe(ProbePoint::PutPrevEntity, cfs_rq, prev);
         if self.ses[prev].on_rq {
@@ -149,11 +163,14 @@ impl Sched {
         // A throttling takes the entity off.
         self.check_cfs_rq_runtime(cfs_rq);
         if self.ses[prev].on_rq {
-            let cpu = self.cpu_of(cfs_rq);
-            self.update_stats_wait_start(cpu, prev);
-            self.timeline_add(cfs_rq, prev);
             self.update_load_avg(cfs_rq, prev, 0);
         }
-        self.cfs_rqs[cfs_rq].curr = SeId::NONE;
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let entity = &mut self.ses[prev];
+        if entity.on_rq {
+            entity.wait_starts(self.rqs[cfs.cpu].clock);
+            cfs.line_up_eevdf(prev, entity);
+        }
+        cfs.curr = SeId::NONE;
     }
 }

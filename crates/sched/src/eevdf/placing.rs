@@ -9,7 +9,7 @@ use crate::load::{DO_ATTACH, DO_DETACH, UPDATE_TG};
 use crate::probe::ProbePoint;
 use crate::sched::Sched;
 use crate::task::OnRq;
-use crate::units::{CfsRqId, SeId};
+use crate::units::{CfsRqId, Nanos, SeId};
 
 impl Sched {
     // ---- placing -----------------------------------------------------------------------------------------------------
@@ -20,12 +20,13 @@ impl Sched {
     /// joining at `V − l` moves V by `−w·l/(W + w)`, so `l' = l·(W + w)/W` is used.
     pub(super) fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
         self.probe(ProbePoint::PlaceEntity, cfs_rq, se);
-        let vruntime = self.avg_vruntime(cfs_rq);
         let features = self.profile.features;
-        let cfs = &self.cfs_rqs[cfs_rq];
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let curr = queued_curr(&self.ses, cfs);
+        let vruntime = cfs.move_to_average(curr);
         let counts_lag = features.has(Feature::PLACE_LAG) && cfs.nr_queued != 0;
         let mut load = cfs.avg_load;
-        if counts_lag && let Some(curr) = queued_curr(&self.ses, cfs) {
+        if counts_lag && let Some(curr) = curr {
             load += curr.weight();
         }
         let entity = &mut self.ses[se];
@@ -63,30 +64,35 @@ impl Sched {
             self.place_entity_eevdf(cfs_rq, se, flags);
         }
         self.account_entity_enqueue(cfs_rq, se);
-        let cpu = self.cpu_of(cfs_rq);
-        if !curr {
-            self.update_stats_wait_start(cpu, se);
-            self.timeline_add(cfs_rq, se);
-        }
+        let cfs = &mut self.cfs_rqs[cfs_rq];
         let entity = &mut self.ses[se];
+        let clock = self.rqs[cfs.cpu].clock;
+        if !curr {
+            entity.wait_starts(clock);
+            cfs.line_up_eevdf(se, entity);
+        }
         if flags & ENQUEUE_MIGRATED != 0 {
             entity.exec_start = 0;
         }
         entity.on_rq = true;
-        if self.cfs_rqs[cfs_rq].nr_queued == 1 {
-            self.check_enqueue_throttle(cfs_rq);
-            if !self.throttled_hierarchy(cfs_rq) {
-                self.list_add_leaf_cfs_rq(cfs_rq);
-            } else {
-                let clock = self.rqs[cpu].clock;
-                let cfs = &mut self.cfs_rqs[cfs_rq];
-                if cfs.throttled && cfs.throttled_clock == 0 {
-                    cfs.throttled_clock = clock;
-                }
-                if cfs.throttled_clock_self == 0 {
-                    cfs.throttled_clock_self = clock;
-                }
-            }
+        if cfs.nr_queued == 1 {
+            self.first_is_queued(cfs_rq, clock);
+        }
+    }
+
+    /// A queue got its first entity.
+    fn first_is_queued(&mut self, cfs_rq: CfsRqId, clock: Nanos) {
+        self.check_enqueue_throttle(cfs_rq);
+        if !self.throttled_hierarchy(cfs_rq) {
+            self.list_add_leaf_cfs_rq(cfs_rq);
+            return;
+        }
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        if cfs.throttled && cfs.throttled_clock == 0 {
+            cfs.throttled_clock = clock;
+        }
+        if cfs.throttled_clock_self == 0 {
+            cfs.throttled_clock_self = clock;
         }
     }
 
@@ -103,28 +109,23 @@ impl Sched {
                 return false;
             }
         }
-        let mut action = UPDATE_TG;
         let entity = &self.ses[se];
-        if entity.is_task() && self.tasks[entity.task].on_rq == OnRq::Migrating {
-            action |= DO_DETACH;
-        }
-        self.update_load_avg(cfs_rq, se, action);
+        let migrating = entity.is_task() && self.tasks[entity.task].on_rq == OnRq::Migrating;
+        let detach = if migrating { DO_DETACH } else { 0 };
+        self.update_load_avg(cfs_rq, se, UPDATE_TG | detach);
         self.se_update_runnable(se);
-        let cpu = self.cpu_of(cfs_rq);
-        let curr = self.cfs_rqs[cfs_rq].curr == se;
-        if !curr {
-            self.update_stats_wait_end(cpu, se);
-        }
         self.update_entity_lag(cfs_rq, se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let entity = &mut self.ses[se];
+        if cfs.curr != se {
+            entity.wait_ends(self.rqs[cfs.cpu].clock, migrating);
+            cfs.leave_line_eevdf(se, entity);
+        }
         if features.has(Feature::PLACE_REL_DEADLINE) && !sleep {
-            let entity = &mut self.ses[se];
             entity.deadline = entity.deadline.wrapping_sub(entity.vruntime);
             entity.rel_deadline = true;
         }
-        if !curr {
-            self.timeline_remove(cfs_rq, se);
-        }
-        self.ses[se].on_rq = false;
+        entity.on_rq = false;
         self.account_entity_dequeue(cfs_rq, se);
         self.return_cfs_rq_runtime(cfs_rq);
         self.update_cfs_group(se);

@@ -10,7 +10,7 @@
 //! Deviations. The kernel forgets to set a queued entity's own part of the longest slice when it puts it into its
 //!             tree, and may find one that is no longer asked for; ours is the longest that is asked for.
 
-use super::lag::queued_curr;
+use crate::cfs_rq::CfsRq;
 use crate::entity::SchedEntity;
 use crate::features::Feature;
 use crate::profile::scaling_factor;
@@ -30,21 +30,25 @@ impl SchedEntity {
     }
 }
 
+impl CfsRq {
+    /// The longest slice anybody in the queue asks for, `curr` being the running entity if it counts.
+    fn max_slice(&self, curr: Option<&SchedEntity>) -> Nanos {
+        let waiting = self.timeline.max_slice();
+        waiting.unwrap_or(0).max(curr.map_or(0, |curr| curr.slice))
+    }
+
+    /// The longest slice in the queue and a tick.
+    pub(super) fn lag_limit_6_18(
+        &self,
+        curr: Option<&SchedEntity>,
+        _entity: &SchedEntity,
+        tick_nsec: Nanos,
+    ) -> Nanos {
+        self.max_slice(curr) + tick_nsec
+    }
+}
+
 impl Sched {
-    /// The longest slice anybody in the queue asks for.
-    fn cfs_rq_max_slice(&self, cfs_rq: CfsRqId) -> Nanos {
-        let cfs = &self.cfs_rqs[cfs_rq];
-        let curr = queued_curr(&self.ses, cfs).map_or(0, |curr| curr.slice);
-        let waiting = cfs.timeline.max_slice();
-        waiting.unwrap_or(0).max(curr)
-    }
-
-    /// The longest slice in the queue and a tick, of the entity's virtual time.
-    pub(super) fn lag_limit_6_18(&mut self, cfs_rq: CfsRqId, se: SeId) -> i64 {
-        let longest = self.cfs_rq_max_slice(cfs_rq) + self.tick_nsec;
-        self.ses[se].load.calc_delta_fair(longest) as i64
-    }
-
     /// The base slice before it was scaled by the number of CPUs.
     fn normalized_base_slice(&self) -> Nanos {
         let tunables = &self.profile.tunables;

@@ -3,9 +3,10 @@
 use super::lag::{deadline_before, div_s64};
 use crate::cfs_rq::CfsRq;
 use crate::entity::SchedEntity;
-use crate::features::Feature;
+use crate::features::{Feature, Features};
 use crate::load::{self, UPDATE_TG};
 use crate::probe::ProbePoint;
+use crate::profile::KernelProfile;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, SeId};
 
@@ -14,37 +15,43 @@ use crate::units::{CfsRqId, CpuId, SeId};
 fn reweight_eevdf(entity: &mut SchedEntity, avruntime: u64, weight: u64, tick_nsec: u64) {
     let old_weight = entity.load.weight as i64;
     if avruntime != entity.vruntime {
-        let vlag = entity.lag(avruntime, tick_nsec).wrapping_mul(old_weight);
+        let limit = entity.lag_limit_6_12(tick_nsec);
+        let vlag = entity.lag(avruntime, limit).wrapping_mul(old_weight);
         entity.vruntime = avruntime.wrapping_sub(div_s64(vlag, weight as i64) as u64);
     }
     let vslice = (entity.deadline.wrapping_sub(avruntime) as i64).wrapping_mul(old_weight);
     entity.deadline = avruntime.wrapping_add(div_s64(vslice, weight as i64) as u64);
 }
 
+impl CfsRq {
+    /// The slice of the running entity is used up when its virtual runtime reaches the deadline; then the next deadline is
+    /// set.
+    #[inline(always)]
+    pub(super) fn update_deadline(
+        &mut self,
+        curr: &mut SchedEntity,
+        profile: &KernelProfile,
+    ) -> bool {
+        if (curr.vruntime.wrapping_sub(curr.deadline) as i64) < 0 {
+            return false;
+        }
+        if !curr.custom_slice {
+            curr.slice = profile.base_slice_ns(curr.depth);
+        }
+        let vslice = curr.load.calc_delta_fair(curr.slice);
+        curr.deadline = curr.vruntime.wrapping_add(vslice);
+        self.move_to_average(curr.on_rq.then_some(curr));
+        true
+    }
+}
+
 impl Sched {
     // ---- running -----------------------------------------------------------------------------------------------------
 
-    /// A slice is used up when the virtual runtime reaches the deadline; then the next deadline is set.
-    #[inline]
-    pub(super) fn update_deadline(&mut self, cfs_rq: CfsRqId, se: SeId) -> bool {
-        let entity = &mut self.ses[se];
-        if (entity.vruntime.wrapping_sub(entity.deadline) as i64) < 0 {
-            return false;
-        }
-        if !entity.custom_slice {
-            entity.slice = self.profile.base_slice_ns(entity.depth);
-        }
-        entity.deadline = entity
-            .vruntime
-            .wrapping_add(entity.load.calc_delta_fair(entity.slice));
-        self.avg_vruntime(cfs_rq);
-        true
-    }
-
     /// 6.12: the running entity is beaten by a shorter slice: it lost its protection and is not eligible.
     #[inline]
-    pub(super) fn did_preempt_short(&self, cfs: &CfsRq, curr: &SchedEntity) -> bool {
-        self.profile.features.has(Feature::PREEMPT_SHORT)
+    pub(super) fn did_preempt_short(features: Features, cfs: &CfsRq, curr: &SchedEntity) -> bool {
+        features.has(Feature::PREEMPT_SHORT)
             && !curr.protect_slice_6_12()
             && !cfs.eligible(cfs.sums_with(curr.on_rq.then_some(curr)), curr.vruntime)
     }
@@ -59,7 +66,7 @@ impl Sched {
     }
 
     /// Most calls come twice at one time, or on a queue that runs nobody: those end before the function proper.
-    #[inline]
+    #[inline(always)]
     pub(super) fn update_curr_eevdf(&mut self, cfs_rq: CfsRqId) {
         let cfs = &self.cfs_rqs[cfs_rq];
         let (curr, cpu) = (cfs.curr, cfs.cpu);
@@ -68,27 +75,32 @@ impl Sched {
         }
     }
 
-    fn charge_time(&mut self, cfs_rq: CfsRqId, cpu: CpuId, curr: SeId) {
+    #[inline(never)]
+    pub(super) fn charge_time(&mut self, cfs_rq: CfsRqId, cpu: CpuId, curr: SeId) {
         let delta_exec = self.charge_curr(cpu, curr);
         if delta_exec == 0 {
             return;
         }
         let entity = &mut self.ses[curr];
-        let is_task = entity.is_task();
         entity.vruntime = entity
             .vruntime
             .wrapping_add(entity.load.calc_delta_fair(delta_exec));
-        self.probe(ProbePoint::StatRuntime, cfs_rq, curr);
-        let resched = self.update_deadline(cfs_rq, curr);
+        let entity = if self.probes.is_some() {
+            self.probe(ProbePoint::StatRuntime, cfs_rq, curr);
+            &mut self.ses[curr]
+        } else {
+            entity
+        };
+        let is_task = entity.is_task();
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let slice_ended = cfs.update_deadline(entity, &self.profile);
+        let resched = cfs.nr_queued != 1
+            && (slice_ended || (self.fair.is_overdue)(self.profile.features, cfs, entity));
         if is_task {
             self.fair_server_update(cpu, delta_exec);
         }
         self.account_cfs_rq_runtime(cfs_rq, delta_exec);
-        let cfs = &self.cfs_rqs[cfs_rq];
-        if cfs.nr_queued == 1 {
-            return;
-        }
-        if resched || (self.fair.is_overdue)(self, cfs, &self.ses[curr]) {
+        if resched {
             self.resched_curr_lazy(cpu);
             self.clear_buddies_eevdf(cfs_rq, curr);
         }

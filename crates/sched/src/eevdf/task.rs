@@ -214,7 +214,7 @@ impl Sched {
         if self.do_preempt_short(cfs_rq, pse, se) {
             self.cancel_protect_slice_6_12(se);
         }
-        if self.pick_eevdf(cfs_rq, self.protects_slices()) == Some(pse) {
+        if self.pick_eevdf(&self.cfs_rqs[cfs_rq], self.protects_slices()) == Some(pse) {
             self.resched_curr(cpu);
         }
     }
@@ -231,8 +231,9 @@ impl Sched {
         self.update_curr_eevdf(cfs_rq);
         self.rqs[cpu].clock_skip_requested = true;
         if self.entity_eligible(cfs_rq, se) {
-            self.ses[se].vruntime = self.ses[se].deadline;
-            self.update_deadline(cfs_rq, se);
+            let entity = &mut self.ses[se];
+            entity.vruntime = entity.deadline;
+            self.cfs_rqs[cfs_rq].update_deadline(entity, &self.profile);
         }
     }
 

@@ -33,13 +33,14 @@ impl BalanceCallbacks {
 impl Sched {
     /// Does what a scheduling decision on the CPU left to be done. To be called at the end of schedule(), and after
     /// a task's policy or priority was changed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rt_balance_callbacks(&mut self, cpu: CpuId) {
         if self.rqs[cpu].rt.callbacks.waiting[0].is_some() {
             self.call_back_rt(cpu);
         }
     }
 
+    #[inline(never)]
     fn call_back_rt(&mut self, cpu: CpuId) {
         for callback in core::mem::take(&mut self.rqs[cpu].rt.callbacks)
             .waiting
