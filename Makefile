@@ -10,33 +10,51 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(TARGET)/test-tools
 
-.PHONY: all pgo demo test test-tools fuzz fidelity record peers lint help
+.PHONY: all quick demo test test-tools fuzz fidelity record peers lint help
 
 # One static file: it runs on every Linux of the processor. It is glibc's: nothing here needs what glibc loads at run time.
-build = $(CARGO) rustc --release --package fairwind --bin fairwind $1 -- -C target-feature=+crt-static $2
+build = $(CARGO) rustc --release --package fairwind --bin fairwind $1 -- -C target-feature=+crt-static
 
-# Small functions call one another all the time. Inlined up to three times the usual size, an event takes 2 to 7 % fewer instructions,
-# and the file is a quarter larger. A profile knows better which calls matter.
-INLINE := -C llvm-args=-inline-threshold=700
+PGO := $(abspath $(TARGET))/pgo
+PROFILE := $(PGO)/learned.profdata
+SOURCES := $(shell find crates/*/src machines studies -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 all: ## Build the command, one static file: target/release/fairwind
-	$(call build,,$(INLINE))
+	@if command -v rustup >/dev/null && rustup component add llvm-tools; then
+		$(MAKE) --no-print-directory $(PROFILE)
+		RUSTFLAGS="-C profile-use=$(PROFILE)" $(call build)
+	else
+		echo "llvm-tools of rustup are missing: building without a profile, for a slower command" >&2
+		$(MAKE) --no-print-directory quick
+	fi
 
-# The compiler learns from the examples and some programs which ways are taken, and builds anew.
-PGO := $(abspath $(TARGET))/pgo
+quick: ## Build it in half the time, for a slower command
+	$(call build)
+
+# The compiler builds the command twice: first one that counts what is called, to learn from runs of it which ways are taken. What
+# is called often is inlined then, and what is hardly ever run lies apart, so that the rest stays in the first cache. The first one
+# is not linked as a whole, which changes no count and takes less time.
+COUNT := -C profile-generate=$(PGO)/raw -C lto=off -C linker-plugin-lto=no -C embed-bitcode=no -C debuginfo=0
+FAIRWIND := $(PGO)/learning/release/fairwind
 LEARN := $(wildcard examples/*.json) hackbench schbench tbench volano perf-pipe:loops=100000 stress-ng:cpu=64
 
-pgo: ## Build it from a profile of itself: takes twice as long, and what is called most is inlined
-	rustup component add llvm-tools
+$(PROFILE): $(SOURCES)
+	RUSTFLAGS="$(COUNT)" $(call build,--target-dir $(PGO)/learning)
 	rm -rf $(PGO)/raw
-	RUSTFLAGS="-C profile-generate=$(PGO)/raw" $(call build,--target-dir $(PGO)/learning)
+	export LLVM_PROFILE_FILE=$(PGO)/raw/run-%p.profraw
 	for kernel in 6.1 6.12; do
 		for workload in $(LEARN); do
-			LLVM_PROFILE_FILE=$(PGO)/raw/run-%p.profraw $(PGO)/learning/release/fairwind run $$workload -m 2x8x2 -k $$kernel >/dev/null
+			$(FAIRWIND) run $$workload -m 2x8x2 -k $$kernel >/dev/null
+		done
+		$(FAIRWIND) run netperf:pairs=40,duration=100ms -m spr-2x60 -k $$kernel >/dev/null
+		for trace in dat pftrace txt; do
+			$(FAIRWIND) run schbench -m 2x8x2 -k $$kernel --duration 100ms --trace $(PGO)/schbench.$$trace >/dev/null
 		done
 	done
-	"$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata merge --output $(PGO)/learned.profdata $(PGO)/raw/run-*.profraw
-	RUSTFLAGS="-C profile-use=$(PGO)/learned.profdata" $(call build)
+	for recording in recordings/*/; do
+		$(FAIRWIND) check $$recording >/dev/null
+	done
+	"$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata merge --output $@ $(PGO)/raw/run-*.profraw
 
 demo: all ## Run an example: a container throttled though it is below its limit
 	$(TARGET)/release/fairwind run examples/throttled.json
