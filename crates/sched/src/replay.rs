@@ -45,6 +45,8 @@ pub struct NewIdle {
     pub now: Nanos,
     /// What the other kernel moved there; `None`: ours is to find out.
     pub moves: Option<Vec<FollowedMove>>,
+    /// How often ours may look for tasks: again where what was pulled was about to sleep.
+    pub times: usize,
 }
 
 impl Sched {
@@ -163,10 +165,16 @@ impl Sched {
     }
 
     /// Instead of balancing a CPU that runs out of tasks: what the other kernel did. `None`: ours is asked, at the time
-    /// that the other kernel balanced.
+    /// that the other kernel balanced, and pulls nothing once it was asked often enough.
     pub(crate) fn follow_newidle(&mut self, cpu: CpuId) -> Option<i32> {
         let probes = self.probes.as_mut()?;
-        let NewIdle { now, moves } = probes.newidle.take()?;
+        let newidle = probes.newidle.as_mut()?;
+        let (now, moves) = (newidle.now, newidle.moves.take());
+        let Some(times) = newidle.times.checked_sub(1) else {
+            self.newidle_balancing = false;
+            return None;
+        };
+        newidle.times = times;
         probes.limit_clock(cpu, now);
         self.set_time(now);
         let moves = moves?;

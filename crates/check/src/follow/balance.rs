@@ -303,6 +303,7 @@ impl Follower<'_> {
             now,
             prev_state,
             passes: self.passes_of(moved),
+            times: kernel.len(),
         };
         let asked = Asked {
             kind: "newidle",

@@ -59,6 +59,8 @@ pub(super) enum Pass {
         now: u64,
         prev_state: TaskState,
         passes: Passes,
+        /// How often it pulled something, one task each time.
+        times: usize,
     },
 }
 
@@ -98,7 +100,8 @@ impl Pass {
                 now,
                 prev_state,
                 passes,
-            } => ask_newly_idle(sched, *cpu, [*clock, *now], *prev_state, passes),
+                times,
+            } => ask_newly_idle(sched, *cpu, [*clock, *now], *prev_state, passes, *times),
         }
     }
 }
@@ -224,13 +227,15 @@ fn ask_softirq(copy: &mut Sched, cpu: CpuId, dest: CpuId, sd: SdId, clock: u64) 
 }
 
 /// That tasks were pulled tells that the CPU looked for some, and in which domain: neither the machine nor what looking
-/// costs nor a random number nor a wakeup on its way kept it from that.
+/// costs nor a random number nor a wakeup on its way kept it from that. It looks again where what it pulled was about to
+/// sleep; whether it did so after it last pulled one is not told.
 fn ask_newly_idle(
     copy: &mut Sched,
     cpu: CpuId,
     [clock, now]: [u64; 2],
     prev: TaskState,
     passes: &Passes,
+    times: usize,
 ) {
     let drawn = copy.profile.features.has(Feature::NI_RANDOM);
     copy.profile.features.set(Feature::NI_RANDOM, false);
@@ -249,9 +254,17 @@ fn ask_newly_idle(
         copy.set_current_state(cpu, prev);
     }
     if let Some(probes) = &mut copy.probes {
-        probes.newidle = Some(NewIdle { now, moves: None });
+        probes.newidle = Some(NewIdle {
+            now,
+            moves: None,
+            times,
+        });
     }
     copy.schedule(cpu, clock, false);
+    if let Some(probes) = &mut copy.probes {
+        probes.newidle = None;
+    }
+    copy.newidle_balancing = true;
     for (sd, flags) in sds.into_iter().zip(flags) {
         copy.domains.sd[sd].flags = flags;
     }

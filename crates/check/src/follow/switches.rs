@@ -92,7 +92,11 @@ impl Follower<'_> {
                 self.cpu(r.cpu).clocks.insert(r.cpu, now);
                 let moves = Some(self.followed(r.cpu, clock, &moves));
                 if let Some(probes) = &mut self.sched.probes {
-                    probes.newidle = Some(NewIdle { now, moves });
+                    probes.newidle = Some(NewIdle {
+                        now,
+                        moves,
+                        times: 1,
+                    });
                 }
             }
             let moves = if pulls { &[] } else { &moves[..] };
@@ -232,6 +236,9 @@ impl Follower<'_> {
             self.unsure.insert(switch.next);
         }
         self.sched.newidle_balancing = true;
+        if let Some(probes) = &mut self.sched.probes {
+            probes.newidle = None;
+        }
     }
 
     /// The stopper is woken without a record.
