@@ -46,6 +46,11 @@ impl Follower<'_> {
             .is_some_and(|bounds| bounds.holds() && bounds.cpus.weight() == 1)
     }
 
+    /// Is the task taken to be bound to no CPUs?
+    pub(super) fn is_free(&self, task: TaskId) -> bool {
+        self.bounds.get(&task).is_none_or(|bounds| !bounds.holds())
+    }
+
     /// Learns from the placement of `asked`, a task or its new child: ours under the present supposition,
     /// and `ask` for the other one.
     pub(super) fn learn_bounds(

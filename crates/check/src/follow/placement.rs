@@ -22,6 +22,7 @@ use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, Sched, TaskId};
 
 const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
+const NOT_SCANNED: Class = Class::NotRecorded("how far idle CPUs are searched");
 const NOT_WAKEES: Class = Class::NotRecorded("wakees from before the recording");
 
 /// A question that can be asked again.
@@ -150,6 +151,11 @@ impl Follower<'_> {
             NOT_WAKEES
         } else if self.learn_sync(r, question, kernel, &before, ours) {
             NOT_SYNC
+        } else if ours != kernel
+            && self.is_free(task)
+            && search.target.is_some_and(|target| self.learn_idle_scan(target, kernel, &before, asks))
+        {
+            NOT_SCANNED
         } else if ours != kernel {
             self.why_not(r, pid, question, kernel, &before, ours)
         } else {

@@ -1,0 +1,40 @@
+//! How far the search for an idle CPU may look: told by where the kernel puts tasks.
+//!
+//! Model.      Each pass of the periodic balancing over a cache sets how many CPUs a search may look at, from what they were
+//!             used then. No event tells of passes that move nothing. Where ours and the kernel choose differently, and
+//!             the kernel's choice is that of another limit, ours goes on from that limit until its next pass: the
+//!             nearest to its own.
+//! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
+//! Source.     kernel/sched/fair.c `update_idle_cpu_scan`, `select_idle_cpu` @ 6.1, 6.12.
+
+use super::Follower;
+use fairwind_sched::replay::BeforePlacement;
+use fairwind_sched::{CpuId, Sched};
+
+impl Follower<'_> {
+    /// Learns from a placement that ours has answered otherwise, near a target. True if another limit explains the kernel's
+    /// answer; then ours goes on from that.
+    pub(super) fn learn_idle_scan(
+        &mut self,
+        target: CpuId,
+        kernel: CpuId,
+        before: &BeforePlacement,
+        ask: impl Fn(&mut Sched) -> CpuId,
+    ) -> bool {
+        let domains = &self.sched.domains;
+        let shared = domains.sd_llc_shared[target.idx()];
+        if shared.is_none() {
+            return false;
+        }
+        let held = domains.sds[shared].nr_idle_scan;
+        let most = domains.sd_llc_size[target.idx()] as i32;
+        let mut others: Vec<i32> = (0..=most).filter(|&limit| limit != held).collect();
+        others.sort_by_key(|limit| (limit - held).abs());
+        let fits = others.into_iter().find(|&limit| {
+            self.sched.domains.sds[shared].nr_idle_scan = limit;
+            self.sched.ask_otherwise(before, &ask) == kernel
+        });
+        self.sched.domains.sds[shared].nr_idle_scan = fits.unwrap_or(held);
+        fits.is_some()
+    }
+}
