@@ -190,6 +190,15 @@ impl Facts {
         }
     }
 
+    /// Does the timer's interrupt put throttled queues of other CPUs back itself, one after the other
+    /// (`distribute_cfs_runtime`)?
+    pub(crate) fn returns_in_order(&self) -> bool {
+        match self.profile.release {
+            Release::V6_1 => true,
+            Release::V6_12 | Release::V6_18 => false,
+        }
+    }
+
     /// Is the entity with the earliest deadline picked, of those that are owed CPU time (`pick_eevdf`)?
     pub(crate) fn picks_by_deadline(&self) -> bool {
         match self.profile.release {

@@ -3,7 +3,8 @@
 //! Model.      A timer belongs to the CPU that armed it, and its handler runs in the first timer interrupt
 //!             of that CPU after it expired. The queues that it gave runtime to are put back when the
 //!             recording shows it: by a probe of `place_entity`, by a charge to the running task, or
-//!             because one of their tasks runs.
+//!             because one of their tasks runs. Where the interrupt itself puts them back (6.1), those that it
+//!             gave runtime to before that one are back, too.
 //! Source.     kernel/sched/fair.c `sched_cfs_period_timer`, `distribute_cfs_runtime` @ 6.1, 6.12.
 //! Deviations. Limits are set, to what they are in the end, when the first task comes: changes are not
 //!             recorded.
@@ -412,7 +413,24 @@ impl Follower<'_> {
         }
     }
 
+    /// A throttled queue is back, and so are those that the same interrupt put back before it.
     fn unthrottle(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
+        let group = self.sched.cfs_rqs[cfs_rq].tg;
+        let granted = self.sched.cfs_rqs[cfs_rq].throttled_csd;
+        if granted && self.facts.returns_in_order() && self.limits.returning.contains(&group) {
+            let waiting = self.sched.groups[group].bandwidth.throttled_cfs_rq.iter();
+            let first = waiting.copied().take_while(|&queue| queue != cfs_rq);
+            for queue in first.collect::<Vec<CfsRqId>>() {
+                if self.sched.cfs_rqs[queue].throttled_csd {
+                    let cpu = self.sched.cfs_rqs[queue].cpu;
+                    self.put_back(r, queue, self.clock_at(cpu, r.ts));
+                }
+            }
+        }
+        self.put_back(r, cfs_rq, clock);
+    }
+
+    fn put_back(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
         let group = self.sched.cfs_rqs[cfs_rq].tg;
         let period = (group, Kind::Period);
         if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0
