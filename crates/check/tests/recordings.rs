@@ -116,7 +116,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3657),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 473, 472),
-            (Measure::Placement, 311, 296),
+            (Measure::Placement, 311, 297),
             (Measure::Balance, 41, 38),
         ],
     );
@@ -212,8 +212,8 @@ fn limits_of_6_1() {
         "limits-6.1",
         &[
             (Measure::State, 2094, 1978),
-            (Measure::Pick, 361, 357),
-            (Measure::Preemption, 388, 386),
+            (Measure::Pick, 363, 361),
+            (Measure::Preemption, 389, 387),
             (Measure::Placement, 350, 339),
             (Measure::Balance, 34, 34),
         ],
@@ -228,7 +228,7 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
             (Measure::State, 13079, 13068),
             (Measure::Pick, 6933, 6933),
             (Measure::Preemption, 4149, 4149),
-            (Measure::Placement, 5123, 4986),
+            (Measure::Placement, 5123, 5031),
             (Measure::Balance, 393, 325),
         ],
     );

@@ -5,6 +5,8 @@
 //!             the kernel's choice is that of another limit, ours goes on from that limit until its next pass: the
 //!             nearest to its own.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
+//! Deviations. When passes that move nothing were, and so how far idle CPUs are searched, is not recorded: ours needs a
+//!             disagreement to learn of it.
 //! Source.     kernel/sched/fair.c `update_idle_cpu_scan`, `select_idle_cpu` @ 6.1, 6.12.
 
 use super::Follower;

@@ -153,7 +153,9 @@ impl Follower<'_> {
             NOT_SYNC
         } else if ours != kernel
             && self.is_free(task)
-            && search.target.is_some_and(|target| self.learn_idle_scan(target, kernel, &before, asks))
+            && search
+                .target
+                .is_some_and(|target| self.learn_idle_scan(target, kernel, &before, asks))
         {
             NOT_SCANNED
         } else if ours != kernel {
