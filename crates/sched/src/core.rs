@@ -158,6 +158,7 @@ impl Sched {
     }
 
     /// A task was queued: should it preempt the running one?
+    #[inline(always)]
     pub(crate) fn wakeup_preempt(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
         let curr = self.rqs[cpu].curr;
         let (class, curr_class) = (self.tasks[task].class, self.tasks[curr].class);

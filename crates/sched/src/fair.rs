@@ -76,6 +76,7 @@ impl Sched {
     }
 
     /// Counts an entity in.
+    #[inline(always)]
     pub(crate) fn account_entity_enqueue(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let entity = &self.ses[se];
         let idle = u32::from(self.is_entity_idle(entity));
@@ -90,6 +91,7 @@ impl Sched {
     }
 
     /// Counts an entity out.
+    #[inline(always)]
     pub(crate) fn account_entity_dequeue(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let entity = &self.ses[se];
         let idle = u32::from(self.is_entity_idle(entity));

@@ -284,12 +284,12 @@ impl Sched {
     // ---- an entity on its queue --------------------------------------------------------------------------------
 
     /// Brings a group entity's runnable weight up to date.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn se_update_runnable(&mut self, se: SeId) {
-        let my_q = self.ses[se].my_q;
-        if my_q.is_some() {
-            let cfs = &self.cfs_rqs[my_q];
-            self.ses[se].runnable_weight = u64::from(cfs.h_nr_queued - cfs.h_nr_delayed);
+        let entity = &mut self.ses[se];
+        if entity.my_q.is_some() {
+            let cfs = &self.cfs_rqs[entity.my_q];
+            entity.runnable_weight = u64::from(cfs.h_nr_queued - cfs.h_nr_delayed);
         }
     }
 

@@ -175,6 +175,7 @@ impl SchedAvg {
         self.accumulate(delta, load, runnable, running)
     }
 
+    #[inline(always)]
     fn accumulate(&mut self, mut delta: u64, load: u64, runnable: u64, running: bool) -> bool {
         let mut contrib = delta as u32;
         delta += u64::from(self.period_contrib);

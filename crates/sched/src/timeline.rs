@@ -76,6 +76,20 @@ impl Timeline {
         self.entries.remove(at)
     }
 
+    /// Gives an entity in line another place, behind those with an equal key.
+    pub fn replace(&mut self, entry: Entry) {
+        let at = self.position(entry.se);
+        let after = |e: &Entry| (entry.key.wrapping_sub(e.key) as i64) >= 0;
+        let stays = (at == 0 || after(&self.entries[at - 1]))
+            && self.entries.get(at + 1).is_none_or(|next| !after(next));
+        if stays {
+            self.entries[at] = entry;
+        } else {
+            self.entries.remove(at);
+            self.insert(entry);
+        }
+    }
+
     fn position(&self, se: SeId) -> usize {
         match self.entries.iter().position(|e| e.se == se) {
             Some(at) => at,
@@ -142,5 +156,20 @@ mod tests {
         assert_eq!(line.after(SeId(3)).map(|e| e.se), Some(SeId(0)));
         line.remove(SeId(3));
         assert_eq!(line.len(), 3);
+    }
+
+    #[test]
+    fn another_place_is_the_one_behind_all_equal_keys() {
+        for key in [1, 3, 4, 5, 6, 9] {
+            let mut moved = Timeline::new();
+            for (key, se) in [(3, 0), (5, 1), (5, 2), (7, 3)] {
+                moved.insert(entry(key, se));
+            }
+            let mut anew = moved.clone();
+            moved.replace(entry(key, 1));
+            anew.remove(SeId(1));
+            anew.insert(entry(key, 1));
+            assert!(moved.iter().eq(anew.iter()), "{key}");
+        }
     }
 }

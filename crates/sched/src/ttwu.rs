@@ -124,6 +124,7 @@ impl Sched {
     }
 
     /// Asks the task's class for a CPU; falls back to any allowed one that is up.
+    #[inline(always)]
     pub(crate) fn select_task_rq(
         &mut self,
         this_cpu: CpuId,
@@ -149,6 +150,7 @@ impl Sched {
         }
     }
 
+    #[inline(always)]
     fn ttwu_stat(&mut self, this_cpu: CpuId, task: TaskId, wake_flags: u32) {
         let cpu = self.tasks[task].cpu;
         let local = cpu == this_cpu;
@@ -189,6 +191,7 @@ impl Sched {
         self.ttwu_do_wakeup(task);
     }
 
+    #[inline(always)]
     pub(crate) fn ttwu_do_activate(&mut self, cpu: CpuId, task: TaskId, wake_flags: u32) {
         let mut flags = ENQUEUE_WAKEUP;
         if wake_flags & WF_MIGRATED != 0 {

@@ -76,30 +76,47 @@ impl CfsRq {
         self.zero_vruntime
     }
 
-    /// Puts an entity in line by its deadline.
-    #[inline]
-    pub(super) fn line_up_eevdf(&mut self, se: SeId, entity: &SchedEntity) {
+    /// Counts an entity of the line in the sums.
+    #[inline(always)]
+    pub(super) fn count_in(&mut self, entity: &SchedEntity) {
         let weight = entity.weight();
         let weighted = self.key(entity.vruntime).wrapping_mul(weight as i64);
         self.avg_vruntime = self.avg_vruntime.wrapping_add(weighted);
         self.avg_load += weight;
-        let entry = Entry {
-            key: entity.deadline,
-            vruntime: entity.vruntime,
-            slice: entity.slice,
-            se,
-        };
-        self.timeline.insert(entry);
+    }
+
+    /// Takes it out of them.
+    #[inline(always)]
+    pub(super) fn count_out(&mut self, entity: &SchedEntity) {
+        let weight = entity.weight();
+        let weighted = self.key(entity.vruntime).wrapping_mul(weight as i64);
+        self.avg_vruntime = self.avg_vruntime.wrapping_sub(weighted);
+        self.avg_load -= weight;
+    }
+
+    /// Puts an entity in line by its deadline.
+    #[inline]
+    pub(super) fn line_up_eevdf(&mut self, se: SeId, entity: &SchedEntity) {
+        self.count_in(entity);
+        self.timeline.insert(entry(se, entity));
     }
 
     /// Takes an entity out of the line.
     #[inline]
     pub(super) fn leave_line_eevdf(&mut self, se: SeId, entity: &SchedEntity) {
-        let weight = entity.weight();
-        let weighted = self.key(entity.vruntime).wrapping_mul(weight as i64);
-        self.avg_vruntime = self.avg_vruntime.wrapping_sub(weighted);
-        self.avg_load -= weight;
+        self.count_out(entity);
         self.timeline.remove(se);
+    }
+}
+
+/// What the line keeps of an entity.
+#[inline(always)]
+pub(super) fn entry(se: SeId, entity: &SchedEntity) -> Entry {
+    Entry {
+        key: entity.deadline,
+        vruntime: entity.vruntime,
+        slice: entity.slice,
+        se,
     }
 }
 
@@ -141,6 +158,7 @@ impl Sched {
         cfs.move_to_average(curr)
     }
 
+    #[inline(always)]
     pub(super) fn update_entity_lag(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let cfs = &mut self.cfs_rqs[cfs_rq];
         let curr = queued_curr(&self.ses, cfs);

@@ -39,6 +39,7 @@ impl Sched {
     }
 
     /// None: the pick was asleep, and is now off the queue; pick again from the root.
+    #[inline(always)]
     pub(super) fn pick_next_entity_eevdf(
         &mut self,
         cpu: CpuId,

@@ -18,6 +18,7 @@ impl Sched {
     ///
     /// Its lag is restored so that it still has it *after* joining moved the average: with W the weight in the queue,
     /// joining at `V − l` moves V by `−w·l/(W + w)`, so `l' = l·(W + w)/W` is used.
+    #[inline(always)]
     pub(super) fn place_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
         self.probe(ProbePoint::PlaceEntity, cfs_rq, se);
         let features = self.profile.features;
@@ -51,6 +52,7 @@ impl Sched {
         entity.deadline = entity.vruntime.wrapping_add(vslice);
     }
 
+    #[inline(always)]
     pub(super) fn enqueue_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) {
         let curr = self.cfs_rqs[cfs_rq].curr == se;
         if curr {
@@ -96,6 +98,7 @@ impl Sched {
         }
     }
 
+    #[inline(always)]
     pub(super) fn dequeue_entity_eevdf(&mut self, cfs_rq: CfsRqId, se: SeId, flags: u32) -> bool {
         let features = self.profile.features;
         let sleep = flags & DEQUEUE_SLEEP != 0;

@@ -1,6 +1,6 @@
 //! What running and a change of weight do to an entity: virtual runtime, deadline, preemption at the tick.
 
-use super::lag::{deadline_before, div_s64};
+use super::lag::{deadline_before, div_s64, entry};
 use crate::cfs_rq::CfsRq;
 use crate::entity::SchedEntity;
 use crate::features::{Feature, Features};
@@ -106,6 +106,7 @@ impl Sched {
         }
     }
 
+    #[inline(always)]
     pub(super) fn entity_tick_eevdf(&mut self, cfs_rq: CfsRqId, curr: SeId, queued: bool) {
         self.update_curr_eevdf(cfs_rq);
         self.update_load_avg(cfs_rq, curr, UPDATE_TG);
@@ -123,6 +124,7 @@ impl Sched {
 
     // ---- weights -----------------------------------------------------------------------------------------------------
 
+    #[inline(always)]
     pub(super) fn reweight_entity_6_12(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
         let on_rq = self.ses[se].on_rq;
         let mut avruntime = 0;
@@ -137,7 +139,7 @@ impl Sched {
         let entity = &mut self.ses[se];
         let waits = on_rq && cfs.curr != se;
         if waits {
-            cfs.leave_line_eevdf(se, entity);
+            cfs.count_out(entity);
         }
         let old_weight = entity.load.weight;
         load::dequeue_load_avg(cfs, entity);
@@ -153,7 +155,8 @@ impl Sched {
             cfs.load.add(weight);
         }
         if waits {
-            cfs.line_up_eevdf(se, entity);
+            cfs.count_in(entity);
+            cfs.timeline.replace(entry(se, entity));
         }
     }
 

@@ -3,6 +3,7 @@
 use super::driver::{Driver, cpu};
 use crate::balance::CpuIdleType;
 use crate::profile::Release;
+use crate::units::TaskId;
 
 /// Four tasks on CPU 0 of four. The first tick of CPU 1 takes half of the difference, (4 - 0) / 2 =
 /// 2; CPU 2 finds CPUs 0 and 1 with two each and takes one from the first, CPU 3 one from the
@@ -222,5 +223,36 @@ fn schedstat_lists_idle_first_in_6_1_and_second_in_6_12() {
             "one pass, balanced, no busy group"
         );
         assert_eq!(fields.iter().sum::<u64>(), 3);
+    }
+}
+
+/// Picks that the list only notes leave the order that a list would have from which each task is taken to the front.
+#[test]
+fn the_least_recently_run_comes_first_though_picks_move_nobody() {
+    let mut d = Driver::new(Release::V6_12, 1, 1, 1);
+    d.ticking = d.mask(&[]);
+    let mut order: alloc::vec::Vec<_> = (0..6).map(|_| d.hog(&[0])).collect();
+    let runs = d.sched.rqs[cpu(0)].curr;
+    order.retain(|&task| task != runs);
+    for &task in &order {
+        d.sched.cfs_tasks_picked(cpu(0), task);
+    }
+    let mut random = 1u32;
+    for round in 0..200 {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let task = order.remove((random >> 16) as usize % order.len());
+        order.push(task);
+        d.sched.cfs_tasks_picked(cpu(0), task);
+        if round % 7 != 0 {
+            continue;
+        }
+        let mut found = alloc::vec::Vec::new();
+        let mut at = d.sched.cfs_tasks_before(cpu(0), TaskId::NONE);
+        while at.is_some() {
+            found.push(at);
+            at = d.sched.cfs_tasks_before(cpu(0), at);
+        }
+        found.retain(|&task| task != runs);
+        assert_eq!(found, order, "round {round}");
     }
 }
