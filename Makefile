@@ -48,7 +48,7 @@ $(PROFILE): $(SOURCES)
 		done
 		$(FAIRWIND) run netperf:pairs=40,duration=100ms -m spr-2x60 -k $$kernel >/dev/null
 		for trace in dat pftrace txt; do
-			$(FAIRWIND) run schbench -m 2x8x2 -k $$kernel --duration 100ms --trace $(PGO)/schbench.$$trace >/dev/null
+			$(FAIRWIND) run schbench -m 2x8x2 -k $$kernel --duration 1s --trace $(PGO)/schbench.$$trace >/dev/null
 		done
 	done
 	for recording in recordings/*/; do

@@ -211,9 +211,9 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2094, 1978),
-            (Measure::Pick, 363, 361),
-            (Measure::Preemption, 389, 387),
+            (Measure::State, 2095, 1979),
+            (Measure::Pick, 364, 361),
+            (Measure::Preemption, 390, 388),
             (Measure::Placement, 350, 339),
             (Measure::Balance, 34, 34),
         ],

@@ -413,15 +413,18 @@ impl Follower<'_> {
         }
     }
 
-    /// A throttled queue is back, and so are those that the same interrupt put back before it.
+    /// A throttled queue is back, and so are those that the same interrupt put back before it. Once a CPU runs a task for
+    /// that, the interrupt is done with all, but for those where a charge will tell.
     fn unthrottle(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
         let group = self.sched.cfs_rqs[cfs_rq].tg;
         let granted = self.sched.cfs_rqs[cfs_rq].throttled_csd;
         if granted && self.facts.returns_in_order() && self.limits.returning.contains(&group) {
-            let waiting = self.sched.groups[group].bandwidth.throttled_cfs_rq.iter();
-            let first = waiting.copied().take_while(|&queue| queue != cfs_rq);
-            for queue in first.collect::<Vec<CfsRqId>>() {
-                if self.sched.cfs_rqs[queue].throttled_csd {
+            let runs = matches!(r.what, What::Switch { .. });
+            let mut is_before = true;
+            for queue in self.sched.groups[group].bandwidth.throttled_cfs_rq.clone() {
+                is_before &= queue != cfs_rq;
+                let is_back = is_before || runs && queue != cfs_rq && !self.return_charges(queue);
+                if is_back && self.sched.cfs_rqs[queue].throttled_csd {
                     let cpu = self.sched.cfs_rqs[queue].cpu;
                     self.put_back(r, queue, self.clock_at(cpu, r.ts));
                 }
