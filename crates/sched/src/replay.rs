@@ -179,6 +179,9 @@ impl Sched {
         self.set_time(now);
         let moves = moves?;
         self.update_blocked_averages(cpu);
+        for moved in &moves {
+            self.follow_tried(moved.task, cpu);
+        }
         let missed = self.follow_pass(&moves);
         Some(i32::from(missed < moves.len()))
     }

@@ -158,6 +158,9 @@ impl Follower<'_> {
             if asked.found.is_none() {
                 look(&mut self.sched, &asked.pass, clock);
             }
+            for moved in &asked.moves {
+                self.sched.follow_tried(moved.task, CpuId(moved.dest));
+            }
             self.follow_moves(r.cpu, clock, &asked.moves);
             self.note_balanced(&asked.moves);
             for moved in &asked.moves {

@@ -9,7 +9,9 @@
 use super::env::{CpuIdleType, MigrationType};
 use crate::domain::SdId;
 use crate::sched::Sched;
+use crate::task::Class;
 use crate::units::{CpuId, Nanos, TaskId};
+use alloc::vec::Vec;
 
 /// When a domain was last balanced, and how that went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,6 +200,29 @@ impl Sched {
     /// Was more than one task queued on some CPU when all were last looked at?
     pub fn set_overloaded(&mut self, overloaded: bool) {
         self.rd_overloaded = overloaded;
+    }
+
+    /// A pass of the other scheduler moves a task. Those of its queue that ran less recently, and that no pass can move, have
+    /// been tried before, by this one or one that moved nothing: they are at the front of the list.
+    pub fn follow_tried(&mut self, task: TaskId, dest: CpuId) {
+        let t = &self.tasks[task];
+        let cpu = t.cpu;
+        if t.class != Class::Fair || !t.is_queued() {
+            return;
+        }
+        let mut tried = Vec::new();
+        let mut last = self.cfs_tasks_before(cpu, TaskId::NONE);
+        while last.is_some() && last != task {
+            let waits = self.ses[self.tasks[last].se].cfs_rq;
+            let stays = self.tasks[last].on_cpu || self.throttled_hierarchy(waits);
+            if stays || !self.cpu_allowed(last, dest) {
+                tried.push(last);
+            }
+            last = self.cfs_tasks_before(cpu, last);
+        }
+        for task in tried {
+            self.cfs_tasks_move_front(cpu, task);
+        }
     }
 
     /// Moves what a pass of the other scheduler moved, in its order: first all are taken off their queues, then the last

@@ -51,10 +51,15 @@ fn a_pass_that_is_followed_is_the_pass_that_was_asked() {
             src_now: d.now,
             dest_now: d.now,
         });
+        for moved in &followed {
+            d.sched.follow_tried(moved.task, moved.dest);
+        }
         assert_eq!(d.sched.follow_pass(&followed), 0, "all could be moved");
         let order = |sched: &crate::Sched| {
-            let rq = &sched.rqs[cpu(1)];
-            (rq.nr_running, rq.cfs_tasks_first, rq.cfs_tasks_last)
+            [cpu(0), cpu(1)].map(|cpu| {
+                let rq = &sched.rqs[cpu];
+                (rq.nr_running, rq.cfs_tasks_first, rq.cfs_tasks_last)
+            })
         };
         assert_eq!(order(&d.sched), order(&asked));
         assert_eq!(d.sched.follow_pass(&followed), 2, "they are there already");
