@@ -138,11 +138,7 @@ impl Sched {
             let se = self.cfs_rqs[cfs_rq].se;
             if self.ses[se].sched_delayed {
                 self.update_rq_clock(cpu);
-                self.dequeue_entities(
-                    cpu,
-                    se,
-                    crate::flags::DEQUEUE_SLEEP | crate::flags::DEQUEUE_DELAYED,
-                );
+                self.dequeue_delayed(cpu, se);
             }
             self.remove_entity_load_avg(se);
             self.list_del_leaf_cfs_rq(cfs_rq);

@@ -121,6 +121,7 @@ impl Sched {
     }
 
     /// The running task goes back in line (or away).
+    #[inline(always)]
     pub(crate) fn put_prev_task(&mut self, cpu: CpuId, task: TaskId) {
         match self.tasks[task].class {
             Class::Fair => self.put_prev_task_fair(task),
@@ -131,6 +132,7 @@ impl Sched {
     }
 
     /// A task becomes the running one; `first` on a real switch.
+    #[inline(always)]
     pub(crate) fn set_next_task(&mut self, cpu: CpuId, task: TaskId, first: bool) {
         match self.tasks[task].class {
             Class::Fair => self.set_next_task_fair(task, first),

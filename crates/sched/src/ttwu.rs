@@ -250,7 +250,7 @@ impl Sched {
         if self.rqs[cpu].ttwu_queue.is_empty() {
             return;
         }
-        self.update_rq_clock(cpu);
+        self.advance_rq_clock(cpu);
         let mut queue = core::mem::take(&mut self.rqs[cpu].ttwu_queue);
         for &task in &queue {
             let flags = if self.tasks[task].sched_remote_wakeup {

@@ -3,7 +3,6 @@
 use super::lag::{deadline_before, queued_curr};
 use crate::cfs_rq::CfsRq;
 use crate::features::Feature;
-use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP};
 use crate::load::UPDATE_TG;
 use crate::probe::ProbePoint;
 use crate::sched::Sched;
@@ -57,7 +56,7 @@ impl Sched {
             .pick_eevdf(cfs, protect)
             .expect("a queue that is not empty has an eligible entity");
         if self.ses[se].sched_delayed {
-            self.dequeue_entities(cpu, se, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
+            self.dequeue_delayed(cpu, se);
             return None;
         }
         Some(se)

@@ -93,7 +93,8 @@ impl Sched {
 
     /// Takes a task, or a group that was delayed, off its queue and off all ancestors that empty.
     /// False: the task's dequeue is delayed.
-    pub(crate) fn dequeue_entities(&mut self, cpu: CpuId, se: SeId, mut flags: u32) -> bool {
+    #[inline(always)]
+    fn dequeue_entities(&mut self, cpu: CpuId, se: SeId, mut flags: u32) -> bool {
         let was_sched_idle = self.sched_idle_cpu(cpu);
         let task_sleep = flags & DEQUEUE_SLEEP != 0;
         let task_delayed = flags & DEQUEUE_DELAYED != 0;
@@ -282,7 +283,13 @@ impl Sched {
         if self.ses[se].sched_delayed {
             let cpu = self.tasks[task].cpu;
             self.update_rq_clock(cpu);
-            self.dequeue_entities(cpu, se, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
+            self.dequeue_delayed(cpu, se);
         }
+    }
+
+    /// Takes an entity off whose dequeue was delayed. With its flags known, less of that is left to be done.
+    #[inline(never)]
+    pub(crate) fn dequeue_delayed(&mut self, cpu: CpuId, se: SeId) {
+        self.dequeue_entities(cpu, se, DEQUEUE_SLEEP | DEQUEUE_DELAYED);
     }
 }
