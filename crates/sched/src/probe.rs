@@ -76,6 +76,17 @@ pub(crate) const MAX_WEIGHT: u64 = 1 << 28;
 const MAX_SUM: u64 = 1 << 53;
 /// Slices are no longer: `sysctl_sched_base_slice` is an unsigned int of ns.
 const MAX_SLICE: u64 = u32::MAX as u64;
+/// Averages are smaller: 2¹⁶ tasks of the largest weight on a queue, and a CPU's utilisation several times over.
+const ABOVE_AVERAGES: [(ProbeField, u64); 8] = [
+    (ProbeField::SeLoadAvg, 1 << 34),
+    (ProbeField::SeLoadSum, 1 << 50),
+    (ProbeField::SeRunnableAvg, 1 << 26),
+    (ProbeField::SeUtilAvg, 1 << 16),
+    (ProbeField::CfsLoadAvg, 1 << 34),
+    (ProbeField::CfsLoadSum, 1 << 50),
+    (ProbeField::CfsRunnableAvg, 1 << 26),
+    (ProbeField::CfsUtilAvg, 1 << 16),
+];
 
 /// A value for each of [`ProbeField::ALL`]; `None`: the probe does not show it.
 pub type ProbeValues = [Option<u64>; ProbeField::ALL.len()];
@@ -383,6 +394,12 @@ impl Sched {
         if get(ProbeField::Slice).is_some_and(|slice| slice > MAX_SLICE) {
             return false;
         }
+        if ABOVE_AVERAGES
+            .iter()
+            .any(|&(field, above)| get(field).is_some_and(|told| told >= above))
+        {
+            return false;
+        }
         let vruntime = get(ProbeField::Vruntime).unwrap_or(entity.vruntime);
         let sum = get(ProbeField::AvgVruntime).map_or(0, u64::cast_signed);
         // Joining stretches a lag by (W + w)/W, and the sums count it with W + w.
@@ -423,6 +440,7 @@ impl Sched {
             (self.fair.timeline_add)(self, cfs_rq, se);
         }
         self.take_over_sums(cfs_rq, se, told);
+        self.follow_averages(cfs_rq, se, told);
     }
 
     /// With equal weights and places, different sums mean another origin; else some entity is elsewhere.

@@ -5,6 +5,7 @@
 //!        clocks, which need not agree between CPUs to the nanosecond.
 //! Source. The same functions as `ttwu`, `schedule` and `attributes` follow.
 
+mod averages;
 mod before_placement;
 mod hangs;
 mod limits;

@@ -59,6 +59,16 @@ pub struct ClockFacts {
     pub ktime: u64,
 }
 
+impl ClockFacts {
+    /// The kernel reads one clock after the other, so that the clock of run queues is no further ahead of `sched_clk` than
+    /// any reading says: that of another time, too.
+    fn narrow(&mut self, other: &ClockFacts) {
+        let ahead = |of: &ClockFacts| of.cpu_clock.wrapping_sub(of.sched_clock).cast_signed();
+        let least = ahead(self).min(ahead(other));
+        self.cpu_clock = self.sched_clock.saturating_add_signed(least);
+    }
+}
+
 /// What a recording tells beside its events.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -149,6 +159,10 @@ impl Facts {
             facts.gaps.push(gaps::STATE);
         }
         facts.clock = before.clock;
+        let after = debug::read(release, &get("sched-debug.after")?).clock;
+        if let (Some(clock), Some(after)) = (&mut facts.clock, after) {
+            clock.narrow(&after);
+        }
         facts.cpus = before.cpus;
         facts.tasks = before.tasks;
         facts.queues = before.queues;
@@ -312,6 +326,22 @@ fn release_of(uname: &str) -> Option<Release> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_clock_of_run_queues_is_no_further_ahead_than_any_reading_says() {
+        let read = |sched_clock, cpu_clock| ClockFacts {
+            jiffies: 1,
+            sched_clock,
+            cpu_clock,
+            ktime: 0,
+        };
+        // The first reading took 12 us longer between the two clocks.
+        let mut clock = read(1_000_000, 600_015);
+        clock.narrow(&read(9_000_000, 8_600_003));
+        assert_eq!((clock.sched_clock, clock.cpu_clock), (1_000_000, 600_003));
+        clock.narrow(&read(9_500_000, 9_100_009));
+        assert_eq!(clock.cpu_clock, 600_003);
+    }
 
     #[test]
     fn the_release_is_that_of_uname() {
