@@ -197,9 +197,9 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5209, 4538),
+            (Measure::State, 5209, 4637),
             (Measure::Pick, 322, 322),
-            (Measure::Preemption, 259, 258),
+            (Measure::Preemption, 260, 259),
             (Measure::Placement, 296, 293),
             (Measure::Balance, 28, 24),
         ],

@@ -432,6 +432,14 @@ impl Sched {
             (self.fair.timeline_remove)(self, cfs_rq, se);
         }
         let entity = &mut self.ses[se];
+        let by = vruntime.wrapping_sub(entity.vruntime);
+        if point == ProbePoint::PutPrevEntity && !entity.on_rq {
+            // Where nobody else is left, the queue's virtual time is that of the last who was.
+            let cfs = &mut self.cfs_rqs[cfs_rq];
+            if cfs.nr_queued == 0 {
+                cfs.zero_vruntime = cfs.zero_vruntime.wrapping_add(by);
+            }
+        }
         entity.vruntime = vruntime;
         entity.deadline = deadline;
         entity.slice = slice;
@@ -594,6 +602,35 @@ mod tests {
         assert_eq!(sched.ses[sched.tasks[sleeper].se].load.weight, 2 << 20);
         let root = sched.rqs[CPU].cfs;
         assert_eq!(sched.cfs_rqs[root].load.weight, 3 << 20);
+    }
+
+    #[test]
+    fn whoever_comes_to_an_empty_queue_comes_where_the_last_was_told_to_be() {
+        let profile = KernelProfile::new(Release::V6_12, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        let task = sched.spawn(CPU, 0);
+        sched.wake_up_new_task(CPU, task, 0);
+        sched.schedule(CPU, 1000, false);
+        sched.hold_probes();
+        let se = sched.tasks[task].se;
+        for (id, sleeps_at) in [(1, 2_000_000), (2, 6_000_000)] {
+            let mut values = NOTHING_SHOWN;
+            values[ProbeField::Vruntime as usize] = Some(50_000_000 * id);
+            let point = ProbePoint::PutPrevEntity;
+            let told = Told {
+                point,
+                se,
+                id,
+                values,
+            };
+            sched.probes.as_mut().unwrap().told.push(told);
+            sched.set_current_state(CPU, TaskState::Interruptible);
+            let next = sched.schedule(CPU, sleeps_at, false).next;
+            assert_eq!(next, sched.rqs[CPU].idle);
+            sched.try_to_wake_up(CPU, task, sleeps_at + 1_000_000, 0);
+            assert_eq!(sched.ses[se].vruntime, 50_000_000 * id);
+            sched.schedule(CPU, sleeps_at + 1_000_000, false);
+        }
     }
 
     #[test]
