@@ -138,6 +138,8 @@ pub(crate) enum What {
         values: Box<ProbeValues>,
         /// `ENQUEUE_*`, where the probe tells them.
         flags: Option<u64>,
+        /// The queue's clock (`cfs_rq->rq->clock`), where it tells that.
+        clock: Option<u64>,
     },
 }
 
@@ -254,11 +256,13 @@ impl Fields<'_> {
         }
         let address = self.uint("se")?;
         let flags = self.uint("flags");
+        let clock = self.uint("clock");
         Some(What::Probe {
             point,
             address,
             values,
             flags,
+            clock,
         })
     }
 

@@ -45,6 +45,32 @@ fn one_cpu_of_6_12() {
 }
 
 #[test]
+fn averages_on_one_cpu() {
+    expect(
+        "averages-1cpu-6.12",
+        &[
+            (Measure::State, 6326, 6301),
+            (Measure::Pick, 1210, 1210),
+            (Measure::Preemption, 1025, 1025),
+        ],
+    );
+}
+
+#[test]
+fn averages_on_eight_cpus() {
+    expect(
+        "averages-smp-6.12",
+        &[
+            (Measure::State, 11894, 11550),
+            (Measure::Pick, 1544, 1544),
+            (Measure::Preemption, 1259, 1259),
+            (Measure::Placement, 683, 669),
+            (Measure::Balance, 82, 73),
+        ],
+    );
+}
+
+#[test]
 fn a_group_of_6_18() {
     // What else ran on that machine is from before the recording: only what the group decides is known.
     expect(

@@ -59,12 +59,16 @@ fields! {
     SeLoadAvg "se_load_avg" "`se->avg.load_avg`.",
     SeLoadSum "se_load_sum" "`se->avg.load_sum`.",
     SeRunnableAvg "se_runnable_avg" "`se->avg.runnable_avg`.",
+    SeRunnableSum "se_runnable_sum" "`se->avg.runnable_sum`.",
     SeUtilAvg "se_util_avg" "`se->avg.util_avg`.",
+    SeUtilSum "se_util_sum" "`se->avg.util_sum`.",
     CfsWeight "cfs_weight" "`cfs_rq->load.weight`.",
     CfsLoadAvg "cfs_load_avg" "`cfs_rq->avg.load_avg`.",
     CfsLoadSum "cfs_load_sum" "`cfs_rq->avg.load_sum`.",
     CfsRunnableAvg "cfs_runnable_avg" "`cfs_rq->avg.runnable_avg`.",
+    CfsRunnableSum "cfs_runnable_sum" "`cfs_rq->avg.runnable_sum`.",
     CfsUtilAvg "cfs_util_avg" "`cfs_rq->avg.util_avg`.",
+    CfsUtilSum "cfs_util_sum" "`cfs_rq->avg.util_sum`.",
     TgLoadAvg "tg_load_avg" "`cfs_rq->tg->load_avg`.",
     TgLoadAvgContrib "tg_load_avg_contrib" "`cfs_rq->tg_load_avg_contrib`.",
 }
@@ -77,15 +81,21 @@ const MAX_SUM: u64 = 1 << 53;
 /// Slices are no longer: `sysctl_sched_base_slice` is an unsigned int of ns.
 const MAX_SLICE: u64 = u32::MAX as u64;
 /// Averages are smaller: 2¹⁶ tasks of the largest weight on a queue, and a CPU's utilisation several times over.
-const ABOVE_AVERAGES: [(ProbeField, u64); 8] = [
+const ABOVE_AVERAGES: [(ProbeField, u64); 14] = [
     (ProbeField::SeLoadAvg, 1 << 34),
     (ProbeField::SeLoadSum, 1 << 50),
     (ProbeField::SeRunnableAvg, 1 << 26),
+    (ProbeField::SeRunnableSum, 1 << 42),
     (ProbeField::SeUtilAvg, 1 << 16),
+    (ProbeField::SeUtilSum, 1 << 32),
     (ProbeField::CfsLoadAvg, 1 << 34),
     (ProbeField::CfsLoadSum, 1 << 50),
     (ProbeField::CfsRunnableAvg, 1 << 26),
+    (ProbeField::CfsRunnableSum, 1 << 42),
     (ProbeField::CfsUtilAvg, 1 << 16),
+    (ProbeField::CfsUtilSum, 1 << 32),
+    (ProbeField::TgLoadAvg, 1 << 50),
+    (ProbeField::TgLoadAvgContrib, 1 << 34),
 ];
 
 /// A value for each of [`ProbeField::ALL`]; `None`: the probe does not show it.
@@ -315,12 +325,16 @@ impl Sched {
                 ProbeField::SeLoadAvg => entity.avg.load_avg,
                 ProbeField::SeLoadSum => entity.avg.load_sum,
                 ProbeField::SeRunnableAvg => entity.avg.runnable_avg,
+                ProbeField::SeRunnableSum => entity.avg.runnable_sum,
                 ProbeField::SeUtilAvg => entity.avg.util_avg,
+                ProbeField::SeUtilSum => entity.avg.util_sum.into(),
                 ProbeField::CfsWeight => cfs.load.weight,
                 ProbeField::CfsLoadAvg => cfs.avg.load_avg,
                 ProbeField::CfsLoadSum => cfs.avg.load_sum,
                 ProbeField::CfsRunnableAvg => cfs.avg.runnable_avg,
+                ProbeField::CfsRunnableSum => cfs.avg.runnable_sum,
                 ProbeField::CfsUtilAvg => cfs.avg.util_avg,
+                ProbeField::CfsUtilSum => cfs.avg.util_sum.into(),
                 ProbeField::TgLoadAvg => self.groups[cfs.tg].load_avg as u64,
                 ProbeField::TgLoadAvgContrib => cfs.tg_load_avg_contrib,
             });

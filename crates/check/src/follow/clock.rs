@@ -2,6 +2,7 @@
 //!
 //! Model.   `update_curr` charges `clock - exec_start`, and `exec_start` is the clock of the last
 //!          charge: so `exec_start + runtime` is the queue's clock, to the nanosecond.
+//!          A probe may tell it, too (`clock`).
 //! Source.  kernel/sched/fair.c `update_curr` @ 6.1, 6.12.
 //! Deviations. When a CPU leaves idle, or goes on with a task that it pulled, no charge tells its clock. It was read before
 //!          the record, and before every later charge by at least what was charged since: the earliest of these times
@@ -168,6 +169,10 @@ impl Follower<'_> {
     fn charged_clock(&mut self, task: TaskId, by: u32, ts: u64, runtime: u64) -> u64 {
         let cpu = self.sched.tasks[task].cpu;
         let se = self.sched.tasks[task].se;
+        if let Some(clock) = self.probed_clock(self.next_on_cpu[self.at]) {
+            self.sched.ses[se].exec_start = clock.saturating_sub(runtime);
+            return clock.max(self.sched.rqs[cpu].clock);
+        }
         if self.charges[cpu.idx()].made_ahead == Some((task, self.at)) {
             return self.sched.rqs[cpu].clock;
         }
@@ -271,8 +276,35 @@ impl Follower<'_> {
         queued.last().map_or(r.ts, |first| first.ts)
     }
 
+    /// The clock of the queue that a call is about, if its next probe tells it, from a record of the call on.
+    fn probed_clock(&self, mut from: Option<usize>) -> Option<u64> {
+        while let Some(at) = from {
+            let r = &self.records[at];
+            match r.what {
+                What::Probe {
+                    point: ProbePoint::PlaceEntity | ProbePoint::SetNextEntity,
+                    clock: Some(clock),
+                    ..
+                } => return (r.ts.wrapping_sub(clock) <= PLAUSIBLE_NS).then_some(clock),
+                What::Probe { .. } => from = self.next_on_cpu[at],
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The same of the call that a record ends.
+    pub(super) fn clock_probed_before(&self, cpu: u32, end: usize) -> Option<u64> {
+        let own = self.times.records_until(cpu, end).iter().rev();
+        let probes = own.take_while(|&&at| self.records[at].what.probed().is_some());
+        self.probed_clock(probes.last().copied())
+    }
+
     /// The earliest and latest that the clock can have been at a switch.
     fn starting_clock(&self, cpu: CpuId, leave: usize) -> (u64, u64) {
+        if let Some(clock) = self.clock_probed_before(cpu.0, leave) {
+            return (clock, clock);
+        }
         let (mut earliest, mut latest) = (0, self.records[leave].ts);
         let mut running = None;
         let mut charged = 0_u64;

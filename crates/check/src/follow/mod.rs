@@ -283,6 +283,7 @@ impl Follower<'_> {
                 address,
                 values,
                 flags,
+                ..
             } => {
                 if *point == ProbePoint::PutPrevEntity {
                     self.end_requeue(r);

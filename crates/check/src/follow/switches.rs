@@ -279,9 +279,9 @@ impl Follower<'_> {
                 charged = charged.saturating_add(*runtime);
                 latest = latest.min(charge.ts.saturating_sub(charged));
             }
+            start::set_clock(&mut self.sched, cpu, latest);
             let task = self.task(prev.pid, &prev.comm, r.cpu, latest);
             self.set_prio(task, prev.prio);
-            start::set_clock(&mut self.sched, cpu, latest);
             self.mend_curr(cpu, task, latest);
         }
     }

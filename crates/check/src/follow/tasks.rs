@@ -7,6 +7,7 @@
 use super::Follower;
 use crate::facts::{Facts, TaskFacts};
 use crate::record::Record;
+use fairwind_sched::pelt::SchedAvg;
 use fairwind_sched::task::{Class, TaskState};
 use fairwind_sched::{CpuId, CpuMask, TaskId};
 use std::collections::BTreeMap;
@@ -117,8 +118,13 @@ impl Follower<'_> {
             self.sched.ses[se].deadline = before.deadline;
         }
         self.sched.tasks[task].state = TaskState::Interruptible;
-        // Averages are not told; most tasks from before have slept for long.
-        self.sched.ses[se].avg.load_avg = 0;
+        // Averages are not told; most tasks from before have slept for long, and are part of their queue's.
+        let queue = self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].avg;
+        self.sched.ses[se].avg = SchedAvg {
+            last_update_time: queue.last_update_time,
+            period_contrib: queue.period_contrib,
+            ..SchedAvg::default()
+        };
         self.unsure.insert(task);
         self.from_before.insert(task);
         task

@@ -185,6 +185,7 @@ impl Follower<'_> {
         } else {
             self.cpu(r.cpu).pending_clock.take()
         };
+        let told = self.clock_probed_before(r.cpu, self.at).or(told);
         let probed = self.cpu(r.cpu).first_probe;
         let clock = told.unwrap_or_else(|| {
             if self.sched.is_idle(cpu) {
@@ -371,6 +372,7 @@ impl Follower<'_> {
         } else {
             self.cpu(r.cpu).clocks.remove(&target)
         };
+        let told = self.clock_probed_before(r.cpu, self.at).or(told);
         let read = self.cpu(r.cpu).first_probe.unwrap_or(r.ts);
         let clock = told.unwrap_or_else(|| {
             if self.sched.is_idle(kernel) {

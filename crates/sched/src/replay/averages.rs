@@ -1,7 +1,7 @@
 //! Load averages that another kernel's probes showed.
 //!
-//! Model.      An average is its sum by a divider, rounded down. Of an average that ours does not have the sum is taken that
-//!             is next to ours, unless the sum is shown, too.
+//! Model.      An average is its sum by a divider when a period last ended, and sums go on in between. Of an average that ours
+//!             does not have the sum is moved by as much as that is in a sum, unless the sum is shown, too.
 //! Units.      As the kernel's fields.
 //! Source.     kernel/sched/pelt.c `___update_load_avg` @ 6.1, 6.12.
 
@@ -9,10 +9,13 @@ use crate::probe::{ProbeField, ProbeValues};
 use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
 
-/// The sum next to `ours` of which this is the average.
-fn sum_of(average: u64, ours: u64, divider: u64) -> u64 {
-    let least = average.saturating_mul(divider);
-    ours.clamp(least, least.saturating_add(divider - 1))
+/// Moves an average to what was told, and its sum along. Both are rounded down, so that where they differ by one the sums
+/// differ by half of that as likely as not.
+fn take_over(average: &mut u64, told: u64, sum: u64, divider: u64) -> u64 {
+    let by = told.wrapping_sub(*average).cast_signed();
+    *average = told;
+    let halves = 2 * by.saturating_sub(by.signum()) + by.signum();
+    sum.saturating_add_signed(halves.saturating_mul(divider.cast_signed()) / 2)
 }
 
 impl Sched {
@@ -27,30 +30,46 @@ impl Sched {
         if let Some(sum) = get(ProbeField::SeLoadSum) {
             avg.load_sum = sum;
         }
-        if let Some(runnable) = get(ProbeField::SeRunnableAvg) {
-            avg.runnable_avg = runnable;
-            avg.runnable_sum = sum_of(runnable, avg.runnable_sum, divider);
+        if let Some(told) = get(ProbeField::SeRunnableAvg) {
+            avg.runnable_sum = take_over(&mut avg.runnable_avg, told, avg.runnable_sum, divider);
         }
-        if let Some(util) = get(ProbeField::SeUtilAvg) {
-            avg.util_avg = util;
-            avg.util_sum = sum_of(util, avg.util_sum.into(), divider) as u32;
+        if let Some(told) = get(ProbeField::SeUtilAvg) {
+            let sum = take_over(&mut avg.util_avg, told, avg.util_sum.into(), divider);
+            avg.util_sum = u32::try_from(sum).unwrap_or(u32::MAX);
+        }
+        if let Some(sum) = get(ProbeField::SeRunnableSum) {
+            avg.runnable_sum = sum;
+        }
+        if let Some(sum) = get(ProbeField::SeUtilSum) {
+            avg.util_sum = sum as u32;
         }
         let avg = &mut self.cfs_rqs[cfs_rq].avg;
         let divider = u64::from(avg.divider());
-        if let Some(load) = get(ProbeField::CfsLoadAvg) {
-            avg.load_avg = load;
-            avg.load_sum = sum_of(load, avg.load_sum, divider);
+        if let Some(told) = get(ProbeField::CfsLoadAvg) {
+            avg.load_sum = take_over(&mut avg.load_avg, told, avg.load_sum, divider);
         }
         if let Some(sum) = get(ProbeField::CfsLoadSum) {
             avg.load_sum = sum;
         }
-        if let Some(runnable) = get(ProbeField::CfsRunnableAvg) {
-            avg.runnable_avg = runnable;
-            avg.runnable_sum = sum_of(runnable, avg.runnable_sum, divider);
+        if let Some(told) = get(ProbeField::CfsRunnableAvg) {
+            avg.runnable_sum = take_over(&mut avg.runnable_avg, told, avg.runnable_sum, divider);
         }
-        if let Some(util) = get(ProbeField::CfsUtilAvg) {
-            avg.util_avg = util;
-            avg.util_sum = sum_of(util, avg.util_sum.into(), divider) as u32;
+        if let Some(told) = get(ProbeField::CfsUtilAvg) {
+            let sum = take_over(&mut avg.util_avg, told, avg.util_sum.into(), divider);
+            avg.util_sum = u32::try_from(sum).unwrap_or(u32::MAX);
+        }
+        if let Some(sum) = get(ProbeField::CfsRunnableSum) {
+            avg.runnable_sum = sum;
+        }
+        if let Some(sum) = get(ProbeField::CfsUtilSum) {
+            avg.util_sum = sum as u32;
+        }
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        if let Some(load) = get(ProbeField::TgLoadAvg) {
+            self.groups[cfs.tg].load_avg = load.cast_signed();
+        }
+        if let Some(contribution) = get(ProbeField::TgLoadAvgContrib) {
+            cfs.tg_load_avg_contrib = contribution;
         }
     }
 }
@@ -64,9 +83,12 @@ mod tests {
     use crate::units::CpuId;
 
     #[test]
-    fn the_sum_is_the_one_next_to_ours() {
-        for (ours, sum) in [(5, 300), (300, 300), (350, 350), (399, 399), (400, 399)] {
-            assert_eq!(sum_of(3, ours, 100), sum);
+    fn what_was_added_since_the_average_was_taken_stays() {
+        // The average is that of 350, and 70 were added since.
+        for (told, sum) in [(3, 420), (4, 470), (1, 270), (0, 170)] {
+            let mut average = 3;
+            assert_eq!(take_over(&mut average, told, 420, 100), sum);
+            assert_eq!(average, told);
         }
     }
 
