@@ -152,6 +152,8 @@ pub struct Probes {
     known_entities: Vec<bool>,
     /// Entities that were placed by their queue's virtual time alone and not charged since, by id.
     placed_by_queue: Vec<bool>,
+    /// Entities that nothing was told of since they were placed, by id.
+    only_placed: Vec<bool>,
     /// How the next CPU to run out of tasks was balanced.
     pub newidle: Option<NewIdle>,
     /// How far the clock of each CPU can go: its running task is not charged before.
@@ -199,6 +201,16 @@ impl Probes {
     pub(crate) fn set_by_queue(&mut self, se: SeId, by_queue: bool) {
         set(&mut self.placed_by_queue, se.idx());
         self.placed_by_queue[se.idx()] = by_queue;
+    }
+
+    /// An entity is where it was placed, or where it was told to be.
+    fn set_only_placed(&mut self, se: SeId, only_placed: bool) {
+        set(&mut self.only_placed, se.idx());
+        self.only_placed[se.idx()] = only_placed;
+    }
+
+    fn is_only_placed(&self, se: SeId) -> bool {
+        self.only_placed.get(se.idx()).copied().unwrap_or(false)
     }
 
     /// Has the entity been placed by its queue's virtual time alone, since this was last asked?
@@ -249,6 +261,9 @@ impl Sched {
         let Some(probes) = &mut self.probes else {
             return;
         };
+        if point == ProbePoint::PlaceEntity {
+            probes.set_only_placed(se, true);
+        }
         let at = probes
             .told
             .iter()
@@ -295,7 +310,16 @@ impl Sched {
             if !places && self.ses[se].on_rq {
                 self.follow_group_times(cfs_rq, se, &told.values);
             }
+            if point == ProbePoint::SetNextEntity {
+                self.shift_placed(cfs_rq, se, &told.values);
+            }
             self.take_over(point, cfs_rq, se, &told.values);
+            if shows_time
+                && !places
+                && let Some(probes) = &mut self.probes
+            {
+                probes.set_only_placed(se, false);
+            }
             self.begin_course(se, places);
             if shows_time {
                 self.end_hanging(se);
@@ -368,6 +392,30 @@ impl Sched {
         }
         for &other in &waiting {
             (self.fair.timeline_add)(self, cfs_rq, other);
+        }
+    }
+
+    /// An entity that waits is told to be elsewhere, and the sums of all that wait, which count from the queue's origin,
+    /// are as ours but for rounding that: if nothing was told of any of them since they were placed, all are elsewhere.
+    fn shift_placed(&mut self, cfs_rq: CfsRqId, se: SeId, told: &ProbeValues) {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let (Some(sum), Some(load)) = (
+            told[ProbeField::AvgVruntime as usize],
+            told[ProbeField::AvgLoad as usize],
+        ) else {
+            return;
+        };
+        let apart = cfs.avg_vruntime.abs_diff(sum.cast_signed());
+        let waits = self.ses[se].on_rq && cfs.curr != se;
+        let Some(probes) = self.probes.as_ref().filter(|_| waits) else {
+            return;
+        };
+        let mut waiting = cfs.timeline.iter();
+        if load == cfs.avg_load
+            && apart < load
+            && waiting.all(|entry| probes.is_only_placed(entry.se))
+        {
+            self.shift_queue(cfs_rq, se, told);
         }
     }
 
@@ -645,6 +693,54 @@ mod tests {
             assert_eq!(sched.ses[se].vruntime, 50_000_000 * id);
             sched.schedule(CPU, sleeps_at + 1_000_000, false);
         }
+    }
+
+    /// Two tasks that wait and run in turn; the one that is about to run is told to be 9000 ahead, the sums being as ours.
+    /// By how much the other one is ahead after that.
+    fn moved_along(told_before: bool) -> u64 {
+        let profile = KernelProfile::new(Release::V6_12, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        let tasks = [0, 0].map(|now| {
+            let task = sched.spawn(CPU, now);
+            sched.wake_up_new_task(CPU, task, now);
+            sched.tasks[task].se
+        });
+        let (root, [se, other]) = (sched.rqs[CPU].cfs, tasks);
+        sched.hold_probes();
+        let probes = sched.probes.as_mut().unwrap();
+        probes.set_queue_known(root);
+        for task in tasks {
+            probes.set_known(task);
+            probes.set_only_placed(task, true);
+        }
+        probes.set_only_placed(other, !told_before);
+        let before = sched.ses[other].vruntime;
+        let cfs = &sched.cfs_rqs[root];
+        let mut values = NOTHING_SHOWN;
+        values[ProbeField::AvgVruntime as usize] = Some(cfs.avg_vruntime.cast_unsigned());
+        values[ProbeField::AvgLoad as usize] = Some(cfs.avg_load);
+        let vruntime = sched.ses[se].vruntime.wrapping_add(9000);
+        values[ProbeField::Vruntime as usize] = Some(vruntime);
+        let told = Told {
+            point: ProbePoint::SetNextEntity,
+            se,
+            id: 1,
+            values,
+        };
+        sched.probes.as_mut().unwrap().told.push(told);
+        sched.probe(ProbePoint::SetNextEntity, root, se);
+        assert_eq!(sched.ses[se].vruntime, vruntime);
+        sched.ses[other].vruntime.wrapping_sub(before)
+    }
+
+    #[test]
+    fn all_that_were_only_placed_are_elsewhere_together() {
+        assert_eq!(moved_along(false), 9000);
+    }
+
+    #[test]
+    fn who_was_told_where_it_is_stays_there() {
+        assert_eq!(moved_along(true), 0);
     }
 
     #[test]
