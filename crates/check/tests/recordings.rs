@@ -237,7 +237,7 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2095, 1979),
+            (Measure::State, 2095, 1984),
             (Measure::Pick, 364, 361),
             (Measure::Preemption, 390, 388),
             (Measure::Placement, 350, 339),

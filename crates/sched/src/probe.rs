@@ -219,6 +219,11 @@ impl Probes {
         placed.is_some_and(core::mem::take)
     }
 
+    fn is_placed_by_queue(&self, se: SeId) -> bool {
+        let placed = self.placed_by_queue.get(se.idx());
+        placed.copied().unwrap_or(false)
+    }
+
     /// The state of an entity is determined by what was told or happened, from here on.
     pub fn set_known(&mut self, se: SeId) -> bool {
         set(&mut self.known_entities, se.idx())
@@ -420,25 +425,25 @@ impl Sched {
     }
 
     /// A queue's virtual time was another one when a task was placed by it. That is so because of the groups on it, whose
-    /// virtual runtime is not told: they move along.
+    /// virtual runtime is not told: they move along, and so do other tasks that were placed by it and wait since.
     fn shift_groups(&mut self, cfs_rq: CfsRqId, se: SeId, told: &ProbeValues) {
         let Some(vruntime) = told[ProbeField::Vruntime as usize] else {
             return;
         };
         let by = vruntime.wrapping_sub(self.ses[se].vruntime);
-        let groups: Vec<SeId> = self.cfs_rqs[cfs_rq]
-            .timeline
-            .iter()
-            .map(|e| e.se)
-            .filter(|&other| !self.ses[other].is_task())
+        let probes = self.probes.as_ref();
+        let placed = |se| probes.is_some_and(|probes| probes.is_placed_by_queue(se));
+        let others = self.cfs_rqs[cfs_rq].timeline.iter().map(|e| e.se);
+        let moved: Vec<SeId> = others
+            .filter(|&other| other != se && (!self.ses[other].is_task() || placed(other)))
             .collect();
-        if groups.is_empty() && self.groups.len() == 1 {
+        if moved.is_empty() && self.groups.len() == 1 {
             return;
         }
-        for group in groups {
-            (self.fair.timeline_remove)(self, cfs_rq, group);
-            self.ses[group].vruntime = self.ses[group].vruntime.wrapping_add(by);
-            (self.fair.timeline_add)(self, cfs_rq, group);
+        for other in moved {
+            (self.fair.timeline_remove)(self, cfs_rq, other);
+            self.ses[other].vruntime = self.ses[other].vruntime.wrapping_add(by);
+            (self.fair.timeline_add)(self, cfs_rq, other);
         }
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.zero_vruntime = cfs.zero_vruntime.wrapping_add(by);
@@ -614,7 +619,7 @@ mod tests {
         let profile = KernelProfile::new(Release::V6_1, 1);
         let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
         let group = sched.create_group(GroupId::ROOT, 0);
-        let [grouped, alone] = [0, 0].map(|now| {
+        let [grouped, alone, placed, told_before] = [0; 4].map(|now| {
             let task = sched.spawn(CPU, now);
             sched.wake_up_new_task(CPU, task, now);
             task
@@ -622,20 +627,25 @@ mod tests {
         sched.sched_move_task(grouped, group, 0);
         let entity = sched.cfs_rqs[sched.groups[group].cfs_rq[CPU.idx()]].se;
         let root = sched.rqs[CPU].cfs;
-        let before = (
-            sched.ses[entity].vruntime,
-            sched.cfs_rqs[root].zero_vruntime,
-        );
+        let [placed, told_before] = [placed, told_before].map(|task| sched.tasks[task].se);
+        sched.hold_probes();
+        let probes = sched.probes.as_mut().unwrap();
+        probes.set_by_queue(placed, true);
+        probes.set_by_queue(told_before, false);
+        let stands = |sched: &Sched| {
+            let [entity, placed, told_before] =
+                [entity, placed, told_before].map(|se| sched.ses[se].vruntime);
+            let zero = sched.cfs_rqs[root].zero_vruntime;
+            ([entity, placed, zero], told_before)
+        };
+        let before = stands(&sched);
         let mut told = NOTHING_SHOWN;
         let se = sched.tasks[alone].se;
         let charged = sched.ses[se].vruntime;
         told[ProbeField::Vruntime as usize] = Some(charged.wrapping_add(500));
         sched.shift_groups(root, se, &told);
-        assert_eq!(sched.ses[entity].vruntime, before.0.wrapping_add(500));
-        assert_eq!(
-            sched.cfs_rqs[root].zero_vruntime,
-            before.1.wrapping_add(500)
-        );
+        let moved = before.0.map(|vruntime| vruntime.wrapping_add(500));
+        assert_eq!(stands(&sched), (moved, before.1));
         assert_eq!(sched.ses[se].vruntime, charged, "it is told by itself");
     }
 
