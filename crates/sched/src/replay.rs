@@ -10,6 +10,7 @@ mod before_placement;
 mod hangs;
 mod limits;
 mod shares;
+mod shifts;
 mod sums;
 pub(crate) mod weights;
 
