@@ -5,70 +5,67 @@
 //! Units.      As the kernel's fields.
 //! Source.     kernel/sched/pelt.c `___update_load_avg` @ 6.1, 6.12.
 
+use crate::pelt::SchedAvg;
 use crate::probe::{ProbeField, ProbeValues};
 use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
 
-/// Moves an average to what was told, and its sum along. Both are rounded down, so that where they differ by one the sums
+/// Each average and its sum: of load, of what is runnable, of utilisation.
+type Fields = [(ProbeField, ProbeField); 3];
+
+const OF_ENTITY: Fields = [
+    (ProbeField::SeLoadAvg, ProbeField::SeLoadSum),
+    (ProbeField::SeRunnableAvg, ProbeField::SeRunnableSum),
+    (ProbeField::SeUtilAvg, ProbeField::SeUtilSum),
+];
+
+const OF_QUEUE: Fields = [
+    (ProbeField::CfsLoadAvg, ProbeField::CfsLoadSum),
+    (ProbeField::CfsRunnableAvg, ProbeField::CfsRunnableSum),
+    (ProbeField::CfsUtilAvg, ProbeField::CfsUtilSum),
+];
+
+/// Takes over what was told of averages. The sum of an entity's load is without its weight.
+fn take_over(avg: &mut SchedAvg, fields: Fields, weight: u64, told: &ProbeValues) {
+    let divider = u64::from(avg.divider());
+    let mut util_sum = avg.util_sum.into();
+    let ours = [
+        (&mut avg.load_avg, &mut avg.load_sum, divider / weight),
+        (&mut avg.runnable_avg, &mut avg.runnable_sum, divider),
+        (&mut avg.util_avg, &mut util_sum, divider),
+    ];
+    for ((average, sum, divider), (of_average, of_sum)) in ours.into_iter().zip(fields) {
+        if let Some(told) = told[of_average as usize] {
+            *sum = moved(*average, told, *sum, divider);
+            *average = told;
+        }
+        if let Some(told) = told[of_sum as usize] {
+            *sum = told;
+        }
+    }
+    avg.util_sum = u32::try_from(util_sum).unwrap_or(u32::MAX);
+}
+
+/// A sum whose average is told to be another one. Averages are rounded down, so that where they differ by one the sums
 /// differ by half of that as likely as not.
-fn take_over(average: &mut u64, told: u64, sum: u64, divider: u64) -> u64 {
-    let by = told.wrapping_sub(*average).cast_signed();
-    *average = told;
+fn moved(average: u64, told: u64, sum: u64, divider: u64) -> u64 {
+    let by = told.wrapping_sub(average).cast_signed();
     let halves = 2 * by.saturating_sub(by.signum()) + by.signum();
     sum.saturating_add_signed(halves.saturating_mul(divider.cast_signed()) / 2)
 }
 
 impl Sched {
-    /// Takes over what was told of the averages of an entity and its queue.
+    /// Takes over what was told of the averages of an entity, its queue and the queue's group.
     pub(crate) fn follow_averages(&mut self, cfs_rq: CfsRqId, se: SeId, told: &ProbeValues) {
-        let get = |field: ProbeField| told[field as usize];
-        let avg = &mut self.ses[se].avg;
-        let divider = u64::from(avg.divider());
-        if let Some(load) = get(ProbeField::SeLoadAvg) {
-            avg.load_avg = load;
-        }
-        if let Some(sum) = get(ProbeField::SeLoadSum) {
-            avg.load_sum = sum;
-        }
-        if let Some(told) = get(ProbeField::SeRunnableAvg) {
-            avg.runnable_sum = take_over(&mut avg.runnable_avg, told, avg.runnable_sum, divider);
-        }
-        if let Some(told) = get(ProbeField::SeUtilAvg) {
-            let sum = take_over(&mut avg.util_avg, told, avg.util_sum.into(), divider);
-            avg.util_sum = u32::try_from(sum).unwrap_or(u32::MAX);
-        }
-        if let Some(sum) = get(ProbeField::SeRunnableSum) {
-            avg.runnable_sum = sum;
-        }
-        if let Some(sum) = get(ProbeField::SeUtilSum) {
-            avg.util_sum = sum as u32;
-        }
-        let avg = &mut self.cfs_rqs[cfs_rq].avg;
-        let divider = u64::from(avg.divider());
-        if let Some(told) = get(ProbeField::CfsLoadAvg) {
-            avg.load_sum = take_over(&mut avg.load_avg, told, avg.load_sum, divider);
-        }
-        if let Some(sum) = get(ProbeField::CfsLoadSum) {
-            avg.load_sum = sum;
-        }
-        if let Some(told) = get(ProbeField::CfsRunnableAvg) {
-            avg.runnable_sum = take_over(&mut avg.runnable_avg, told, avg.runnable_sum, divider);
-        }
-        if let Some(told) = get(ProbeField::CfsUtilAvg) {
-            let sum = take_over(&mut avg.util_avg, told, avg.util_sum.into(), divider);
-            avg.util_sum = u32::try_from(sum).unwrap_or(u32::MAX);
-        }
-        if let Some(sum) = get(ProbeField::CfsRunnableSum) {
-            avg.runnable_sum = sum;
-        }
-        if let Some(sum) = get(ProbeField::CfsUtilSum) {
-            avg.util_sum = sum as u32;
-        }
+        let entity = &mut self.ses[se];
+        let weight = entity.weight().max(1);
+        take_over(&mut entity.avg, OF_ENTITY, weight, told);
         let cfs = &mut self.cfs_rqs[cfs_rq];
-        if let Some(load) = get(ProbeField::TgLoadAvg) {
+        take_over(&mut cfs.avg, OF_QUEUE, 1, told);
+        if let Some(load) = told[ProbeField::TgLoadAvg as usize] {
             self.groups[cfs.tg].load_avg = load.cast_signed();
         }
-        if let Some(contribution) = get(ProbeField::TgLoadAvgContrib) {
+        if let Some(contribution) = told[ProbeField::TgLoadAvgContrib as usize] {
             cfs.tg_load_avg_contrib = contribution;
         }
     }
@@ -86,9 +83,7 @@ mod tests {
     fn what_was_added_since_the_average_was_taken_stays() {
         // The average is that of 350, and 70 were added since.
         for (told, sum) in [(3, 420), (4, 470), (1, 270), (0, 170)] {
-            let mut average = 3;
-            assert_eq!(take_over(&mut average, told, 420, 100), sum);
-            assert_eq!(average, told);
+            assert_eq!(moved(3, told, 420, 100), sum);
         }
     }
 
