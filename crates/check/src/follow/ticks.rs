@@ -115,22 +115,26 @@ impl Follower<'_> {
         self.sched.nohz_balance_enter_idle(CpuId(cpu));
     }
 
-    /// Does the tick go on, by the CPU's records from `next` on? A tick may be as late as those of busy CPUs are. A CPU that
-    /// leaves idle before it came may have had it to come for one more period, unless it served other interrupts meanwhile.
+    /// Does the tick go on, by the CPU's records from `next` on? A tick may be as late as those of busy CPUs are. Softirqs run
+    /// in the interrupt that the tick was in, before the CPU is idle again. A CPU that leaves idle before the next tick came
+    /// may have had it to come for one more period, unless it served other interrupts meanwhile.
     fn ticks_on(&self, ts: u64, mut next: Option<usize>) -> bool {
         let due = self.jiffies.next_tick(ts);
         let late = self.jiffies.next_tick(due);
         let latest = self.jiffies.latest(due);
+        let mut same_irq = true;
         let mut serves_others = false;
         while let Some(at) = next {
             let r = &self.records[at];
+            same_irq &= r.softirq;
+            let ends = if same_irq { latest } else { due };
             match r.what {
                 What::Timer => return r.ts < latest,
                 What::Switch { .. } => return r.ts < due || r.ts < late && !serves_others,
                 // The interrupt that the tick was in ends with a task to run.
-                _ if r.irq && r.need_resched && r.ts < due => return true,
+                _ if r.irq && r.need_resched && r.ts < ends => return true,
                 _ => {
-                    serves_others |= r.irq && r.ts >= due;
+                    serves_others |= r.irq && !same_irq && r.ts >= due;
                     next = self.next_on_cpu[at];
                 }
             }
