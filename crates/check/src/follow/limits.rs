@@ -197,7 +197,7 @@ impl Follower<'_> {
     }
 
     /// Is this record a charge of a CPU's running task in an interrupt?
-    fn is_charged_by(&self, cpu: u32, r: &Record) -> bool {
+    pub(super) fn is_charged_by(&self, cpu: u32, r: &Record) -> bool {
         let curr = self.pid(self.sched.rqs[CpuId(cpu)].curr);
         matches!(r.what, What::Runtime { pid, .. } if r.hardirq() && Some(pid) == curr)
     }

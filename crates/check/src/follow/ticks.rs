@@ -35,7 +35,7 @@ impl Follower<'_> {
     /// run now.
     pub(super) fn timer(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
-        let may_tick = self.jiffies.timer(r.cpu, r.ts);
+        let may_tick = self.jiffies.timer(r.cpu, self.tick_reads(r));
         self.sched.follow_jiffies(self.jiffies.now());
         self.cpu(r.cpu).in_timer = may_tick.then_some(false);
         let idle = self.sched.is_idle(cpu);
@@ -72,22 +72,45 @@ impl Follower<'_> {
         self.take_effects(r.cpu);
     }
 
+    /// When the tick of a timer interrupt reads the time: just before it charges the running task. One after which another
+    /// tick runs at once had read it before that one was due, so the interrupt's beginning stands for it.
+    fn tick_reads(&self, r: &Record) -> u64 {
+        match self.tick_charges(r.cpu, self.at) {
+            Some(at) if self.tick_charges(r.cpu, at).is_none() => self.records[at].ts,
+            _ => r.ts,
+        }
+    }
+
     /// Was the CPU held up for so long that another tick runs in the same interrupt?
     fn ticks_again(&self, cpu: u32) -> bool {
-        if self.records[self.at].cpu != cpu || self.cpus[cpu as usize].in_timer.is_none() {
-            return false;
-        }
-        let next = self.next_on_cpu[self.at];
-        let in_irq = |at: usize| self.records[at].irq && !self.records[at].softirq;
-        let charges = |at: usize| matches!(self.records[at].what, What::Runtime { .. });
+        self.records[self.at].cpu == cpu
+            && self.cpus[cpu as usize].in_timer.is_some()
+            && self.tick_charges(cpu, self.at).is_some()
+    }
+
+    /// The charge of the next tick after a record of a timer interrupt, if there is one more in it.
+    fn tick_charges(&self, cpu: u32, at: usize) -> Option<usize> {
+        let goes_on = |at: &usize| {
+            let r = &self.records[*at];
+            r.hardirq() && r.what != What::Timer
+        };
         let enqueues = |at: usize| {
             let what = &self.records[at].what;
             let places = what.probed() == Some(ProbePoint::PlaceEntity);
             places || matches!(what, What::Wakeup { .. })
         };
-        let after = next.and_then(|at| self.next_on_cpu[at]);
-        next.is_some_and(|at| in_irq(at) && charges(at))
-            && !after.is_some_and(|at| in_irq(at) && enqueues(at))
+        // What puts throttled queues back to work in the interrupt charges, too.
+        let mut may_tick = true;
+        let mut next = self.next_on_cpu[at].filter(goes_on);
+        while let Some(at) = next {
+            next = self.next_on_cpu[at].filter(goes_on);
+            let r = &self.records[at];
+            if may_tick && self.is_charged_by(cpu, r) && !next.is_some_and(enqueues) {
+                return Some(at);
+            }
+            may_tick = matches!(r.what, What::Waking { .. } | What::Wakeup { .. });
+        }
+        None
     }
 
     /// An idle CPU stops its tick, as far as can be seen: none comes while the next one can, although it is still
