@@ -61,10 +61,10 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11550),
+            (Measure::State, 11894, 11565),
             (Measure::Pick, 1544, 1544),
             (Measure::Preemption, 1259, 1259),
-            (Measure::Placement, 683, 669),
+            (Measure::Placement, 683, 670),
             (Measure::Balance, 82, 73),
         ],
     );
@@ -142,7 +142,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3657),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 473, 472),
-            (Measure::Placement, 311, 297),
+            (Measure::Placement, 311, 295),
             (Measure::Balance, 41, 38),
         ],
     );
@@ -254,8 +254,8 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
             (Measure::State, 13079, 13068),
             (Measure::Pick, 6933, 6933),
             (Measure::Preemption, 4149, 4149),
-            (Measure::Placement, 5123, 5031),
-            (Measure::Balance, 393, 325),
+            (Measure::Placement, 5123, 5082),
+            (Measure::Balance, 384, 334),
         ],
     );
 }
