@@ -223,10 +223,10 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5209, 4637),
+            (Measure::State, 5211, 4660),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 260, 259),
-            (Measure::Placement, 296, 293),
+            (Measure::Placement, 296, 292),
             (Measure::Balance, 28, 24),
         ],
     );
@@ -237,8 +237,8 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2095, 1984),
-            (Measure::Pick, 364, 361),
+            (Measure::State, 2095, 1985),
+            (Measure::Pick, 364, 362),
             (Measure::Preemption, 390, 388),
             (Measure::Placement, 350, 339),
             (Measure::Balance, 34, 34),
@@ -254,8 +254,8 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
             (Measure::State, 13079, 13068),
             (Measure::Pick, 6933, 6933),
             (Measure::Preemption, 4149, 4149),
-            (Measure::Placement, 5123, 5082),
-            (Measure::Balance, 384, 334),
+            (Measure::Placement, 5123, 5077),
+            (Measure::Balance, 386, 330),
         ],
     );
 }

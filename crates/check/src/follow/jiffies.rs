@@ -3,8 +3,8 @@
 //! Model.   Ticks are due at multiples of their length of `ktime`, on all CPUs at once; a timer interrupt is a tick if one has
 //!          come due since the CPU's last. One CPU, the timekeeper, brings jiffies up to date in its tick, and so does
 //!          each CPU that leaves a state without ticks, or is interrupted in one. The duty goes to the next CPU that
-//!          ticks when the timekeeper stops its tick; a CPU that sees jiffies stand still for five of its ticks brings
-//!          them up to date once.
+//!          ticks when the timekeeper stops its tick; where sleeps tell who it is, it is that CPU. A CPU that sees jiffies
+//!          stand still for five of its ticks brings them up to date once.
 //! Units.   ns of the trace clock, jiffies as in the debug file.
 //! Source.  kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_do_update_jiffies64`, `tick_nohz_irq_enter`,
 //!          `tick_nohz_stop_tick` @ 6.1, 6.12.
@@ -13,6 +13,7 @@
 //!          timer interrupts of busy CPUs are apart on average, or than a tick where it leaves idle. Interrupts of idle CPUs
 //!          other than the timer's are not recorded.
 
+use super::timekeeper::{self, Kept};
 use crate::facts::ClockFacts;
 use crate::record::{Record, What};
 
@@ -41,6 +42,8 @@ pub(super) struct Jiffies {
     /// When ticks are due follows from clocks of the kernel.
     is_phase_known: bool,
     timekeeper: Option<u32>,
+    /// When it is told who that is.
+    kept: Vec<Kept>,
     cpus: Vec<CpuTick>,
     /// Timer interrupts are recorded.
     timers: bool,
@@ -96,10 +99,14 @@ impl Jiffies {
             now: counted,
             is_phase_known,
             timekeeper: None,
+            kept: Vec::new(),
             cpus: vec![CpuTick::default(); nr_cpus],
             timers: records.iter().any(|record| record.what == What::Timer),
             lateness: mean_gap(records, nr_cpus).unwrap_or(0).max(tick),
         };
+        if is_phase_known && nr_cpus > 1 {
+            jiffies.kept = timekeeper::find(records, nr_cpus, epoch, tick);
+        }
         jiffies.update(start);
         jiffies
     }
@@ -162,6 +169,9 @@ impl Jiffies {
         }
         self.cpus[at].next_tick = self.next_tick(ts);
         self.cpus[at].would_count = self.most(ts);
+        if let Some(told) = self.told(ts) {
+            self.timekeeper = Some(told);
+        }
         let timekeeper = *self.timekeeper.get_or_insert(cpu);
         if timekeeper == cpu {
             self.update(ts);
@@ -177,6 +187,18 @@ impl Jiffies {
         }
         self.cpus[at].last_jiffies = self.now;
         true
+    }
+
+    /// Who keeps the time, if that is told.
+    fn told(&self, ts: u64) -> Option<u32> {
+        let next = self.kept.partition_point(|kept| kept.until < ts);
+        let kept = self.kept.get(next)?;
+        (kept.from <= ts).then_some(kept.cpu)
+    }
+
+    /// Is it told that a CPU keeps the time, and so does not stop its tick?
+    pub(super) fn keeps_time(&self, cpu: u32, ts: u64) -> bool {
+        self.told(ts) == Some(cpu)
     }
 
     /// An idle CPU stops its tick.
@@ -315,6 +337,22 @@ mod tests {
         assert_eq!(j.now(), 103);
         assert!(!j.timer(0, 18_100_000), "no tick of its own");
         assert_eq!(j.now(), 104, "an interrupt brings jiffies up to date");
+    }
+
+    #[test]
+    fn the_timekeeper_may_be_told() {
+        let mut j = jiffies();
+        j.kept = vec![Kept {
+            from: 9_000_000,
+            until: 20_000_000,
+            cpu: 1,
+        }];
+        j.timer(0, 6_100_000);
+        j.timer(0, 10_100_000);
+        assert_eq!(j.now(), 101, "by now it is cpu1");
+        j.timer(1, 14_100_000);
+        assert_eq!(j.now(), 103);
+        assert!(j.keeps_time(1, 20_000_000) && !j.keeps_time(1, 20_000_001));
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod switches;
 mod tasks;
 mod tick_grid;
 mod ticks;
+mod timekeeper;
 mod times;
 mod told;
 mod wakees;

@@ -117,7 +117,8 @@ impl Follower<'_> {
     /// idle. It does so after a tick that found it idle: recordings with a probe on `nohz_balance_enter_idle` show none that
     /// did so as it went idle.
     fn stop_tick(&mut self, r: &Record) {
-        if !self.jiffies.is_stopped(r.cpu) && !self.ticks_on(r.ts, self.next_on_cpu[self.at]) {
+        let stopped = self.jiffies.is_stopped(r.cpu) || self.jiffies.keeps_time(r.cpu, r.ts);
+        if !stopped && !self.ticks_on(r.ts, self.next_on_cpu[self.at]) {
             self.tick_stopped(r.cpu);
         }
     }
