@@ -31,6 +31,7 @@ impl Simulation {
                 c.active_mm = next.mm;
                 debt += kernel.mm_switch_ns;
             }
+            debt += self.rq_lock_for_switch(cpu, debt);
             self.totals.switches += 1;
             self.account(cpu);
             self.leave(cpu, &switch);

@@ -5,7 +5,9 @@
 //!              whether it runs, sleeps, or waits. With YIELD_TO_SKIP_GUEST_MODE one in guest mode is not worth it, with
 //!              YIELD_TO_READY none that runs. YIELD_TO_LOCKLESS_CHECK looks at that before the locks;
 //!              YIELD_TO_SKIP_YIELDING passes over one whose run queue is locked by another directed yield,
-//!              YIELD_TO_SKIP_HOST_MODE one whose CPU is not in guest mode.
+//!              YIELD_TO_SKIP_HOST_MODE one whose CPU is not in guest mode. A yield that succeeds gives the CPU away in
+//!              the middle of the round: until its thread runs again, the vCPU is in it, and others begin theirs where it
+//!              began.
 //! Source.      virt/kvm/kvm_main.c `kvm_vcpu_on_spin`, kernel/sched/core.c `yield_to` @ 6.1.192. YIELD_TO_SKIP_GUEST_MODE:
 //!              PF_VCPU in `kvm_vcpu_yield_to` @ 3.6. YIELD_TO_LOCKLESS_CHECK and the two further ideas: Andrew Theurer,
 //!              linux-kernel, September 2012.
@@ -207,8 +209,9 @@ impl Simulation {
             }
             Some(Some(true)) => {
                 stats.yielded += 1;
-                host.guests[guest].last_boosted = target_idx;
-                Next::Enter
+                Next::Yielded {
+                    boosted: target_idx,
+                }
             }
         };
         host.vcpus[vcpu as usize].next = next;
@@ -218,8 +221,53 @@ impl Simulation {
         }
         self.carry_out_effects(cpu);
         if yielded == Some(Some(true)) {
-            self.end_round(vcpu);
+            self.tasks[self.hypervisor.vcpus[vcpu as usize].task.idx()].preempt_count -= 1;
             self.switch(cpu);
+        }
+    }
+
+    /// The vCPU that yielded runs again, and its round ends.
+    pub(crate) fn yielded(&mut self, vcpu: u32, boosted: usize) {
+        let v = &mut self.hypervisor.vcpus[vcpu as usize];
+        v.next = Next::Enter;
+        Round::finish(&mut v.spin);
+        self.hypervisor.guests[v.guest].last_boosted = boosted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::testbed::with_costs;
+    use crate::virt::vcpu::Vcpu;
+    use fairwind_machine::Costs;
+    use fairwind_sched::Release;
+
+    #[test]
+    fn who_yields_is_in_its_round_until_it_runs_again() {
+        // CFS leaves the waiter its turn here: the holder has run for longer, by more than a wakeup granularity.
+        for release in [Release::V6_12, Release::V6_18] {
+            // The second vCPU is preempted while it holds the lock that the first comes for.
+            let json = r#"{ "guests": { "vm": { "vcpus": 2, "workload": { "tasks": {
+                "holder": { "cpus": [1], "loop": 1, "spin_lock": "l", "run": 10000, "spin_unlock": "l" },
+                "waiter": { "cpus": [0], "loop": 1, "delay": 1000, "spin_lock": "l", "run": 1, "spin_unlock": "l" }
+                } } } } }"#;
+            let mut simulation = with_costs(Costs::none(), release, "1x1x1", json, 0);
+            let mut now = 0;
+            let mut steps_until = |simulation: &mut Simulation, waits: bool| {
+                let gave_way = |v: &Vcpu| v.ready && matches!(v.next, Next::Yielded { .. });
+                while gave_way(&simulation.hypervisor.vcpus[0]) != waits {
+                    now += 100;
+                    assert!(now < 20_000_000, "{release:?}: {waits}");
+                    simulation.run_until(now);
+                }
+            };
+            steps_until(&mut simulation, true);
+            assert!(simulation.hypervisor.vcpus[0].spin.in_spin_loop);
+            assert_eq!(simulation.hypervisor.guests[0].last_boosted, 0);
+            steps_until(&mut simulation, false);
+            assert!(!simulation.hypervisor.vcpus[0].spin.in_spin_loop);
+            assert_eq!(simulation.hypervisor.guests[0].last_boosted, 1);
         }
     }
 }

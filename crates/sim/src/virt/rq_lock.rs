@@ -1,10 +1,11 @@
 //! Run-queue locks that directed yields take: two at a time, by many vCPUs' threads at once.
 //!
 //! Model.       A lock has one owner, and waiters that spin on their CPUs and are served in the order in which they came.
+//!              A context switch holds that of its CPU's queue from `schedule` until the next task runs.
 //!              Two are taken in the order of their CPUs. Handing over costs by distance; of ticket locks
 //!              (TICKET_SPINLOCKS) every waiter fetches the line, and the next is on average in the middle of them.
-//! Source.      kernel/sched/core.c `double_rq_lock` @ 6.1.192.
-//! Deviations.  Others that need such a lock (wakeups, the tick) wait as long as its owner and the present waiters will take,
+//! Source.      kernel/sched/core.c `double_rq_lock`, `__schedule`, `finish_lock_switch` @ 6.1.192.
+//! Deviations.  Others that need such a lock (switches, wakeups, the tick) wait as long as its owner and the present waiters will take,
 //!              but do not queue themselves.
 
 use super::vcpu::NO_VCPU;
@@ -19,6 +20,8 @@ pub(crate) struct RqLock {
     owner: u32,
     waiters: VecDeque<u32>,
     last: CpuId,
+    /// Until when a context switch of its CPU holds it.
+    switching_until: Nanos,
 }
 
 impl RqLock {
@@ -28,6 +31,7 @@ impl RqLock {
             owner: NO_VCPU,
             waiters: VecDeque::new(),
             last: cpu,
+            switching_until: 0,
         }
     }
 }
@@ -40,7 +44,8 @@ impl Simulation {
         let lock = &mut self.hypervisor.rq_locks[rq.idx()];
         if lock.owner == NO_VCPU {
             (lock.owner, lock.last) = (vcpu, cpu);
-            self.tasks[task.idx()].kernel_left += transfer;
+            let switching = lock.switching_until.saturating_sub(self.now);
+            self.tasks[task.idx()].kernel_left += transfer + self.stall_work(cpu, switching);
         } else {
             lock.waiters.push_back(vcpu);
             self.hypervisor.vcpus[vcpu as usize].waits_for = Some(rq);
@@ -76,6 +81,17 @@ impl Simulation {
         }
     }
 
+    /// A context switch of `cpu`, which takes so much work, holds the lock of its queue; what it has to wait for it.
+    pub(crate) fn rq_lock_for_switch(&mut self, cpu: CpuId, work: Nanos) -> Nanos {
+        if self.hypervisor.rq_locks.is_empty() {
+            return 0;
+        }
+        let wait = self.rq_lock_wait(cpu);
+        let until = self.now + self.kernel_ns(cpu, wait + work);
+        self.hypervisor.rq_locks[cpu.idx()].switching_until = until;
+        wait
+    }
+
     /// How long somebody else waits for the lock of `rq`.
     pub(crate) fn rq_lock_wait(&self, rq: CpuId) -> Nanos {
         let Some(lock) = self.hypervisor.rq_locks.get(rq.idx()) else {
@@ -93,5 +109,26 @@ impl Simulation {
     /// Waits for a lock.
     pub(crate) fn plan_lock_wait(&mut self, cpu: CpuId) {
         self.plan_open(cpu, Segment::LockWait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::monitor::testbed::with_costs;
+    use fairwind_machine::Costs;
+    use fairwind_sched::{CpuId, Release};
+
+    #[test]
+    fn a_directed_yield_waits_until_a_switch_is_done() {
+        let json = r#"{ "guests": { "vm": { "vcpus": 2, "workload": { "tasks": { "hog": { "run": 100 } } } } } }"#;
+        let mut simulation = with_costs(Costs::none(), Release::V6_1, "1x2x1", json, 0);
+        simulation.run_until(10_000);
+        let rq = CpuId(0);
+        assert_eq!(simulation.rq_lock_for_switch(rq, 5_000), 0);
+        simulation.now += 2_000;
+        let task = simulation.hypervisor.vcpus[1].task;
+        let before = simulation.tasks[task.idx()].kernel_left;
+        simulation.rq_lock(CpuId(1), 1, rq);
+        assert_eq!(simulation.tasks[task.idx()].kernel_left - before, 3_000);
     }
 }

@@ -40,6 +40,8 @@ pub(crate) enum Next {
     Locked(Attempt),
     /// Yield to it, or not.
     Decide(Attempt),
+    /// It yielded to that one of its guest.
+    Yielded { boosted: usize },
 }
 
 /// Exits by reason.
@@ -163,6 +165,7 @@ impl Simulation {
             Next::LockSecond(attempt) => self.lock_second(cpu, vcpu, attempt),
             Next::Locked(attempt) => self.look_locked(cpu, vcpu, attempt),
             Next::Decide(attempt) => self.decide(cpu, vcpu, attempt),
+            Next::Yielded { boosted } => self.yielded(vcpu, boosted),
         }
         false
     }
