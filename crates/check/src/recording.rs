@@ -7,10 +7,10 @@ use crate::gaps::{self, Gap};
 use crate::record::{self, Record};
 use crate::wakeup_ends;
 use fairwind_sched::KernelProfile;
+use fairwind_trace::TraceInfo;
 use fairwind_trace::read::{ReadStats, Severity};
-use fairwind_trace::{TraceFile, TraceInfo};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// What a folder may call its trace.
 const TRACES: [&str; 6] = [
@@ -44,9 +44,9 @@ impl Recording {
         let trace = match trace_of_folder(path)? {
             Some(trace) => {
                 given.folder.get_or_insert_with(|| path.to_owned());
-                open_trace(&trace)?
+                fairwind_trace::open(&trace)?
             }
-            None => open_trace(path)?,
+            None => fairwind_trace::open(path)?,
         };
         let mut facts = Facts::read(given, trace.info())?;
         let record::Events {
@@ -144,25 +144,6 @@ fn trace_of_folder(path: &Path) -> Result<Option<PathBuf>, Error> {
         folder: path.to_owned(),
         names: &TRACES,
     })
-}
-
-fn open_trace(path: &Path) -> Result<TraceFile, Error> {
-    if path.extension().is_none_or(|extension| extension != "xz") {
-        return Ok(fairwind_trace::open(path)?);
-    }
-    let failed = |problem| Error::Io {
-        path: path.to_owned(),
-        problem,
-    };
-    let compressed = fs::read(path).map_err(failed)?;
-    let mut trace = Vec::new();
-    let unpacked = lzma_rs::xz_decompress(&mut compressed.as_slice(), &mut trace);
-    // Of a damaged file the blocks before the damage are read; most files are one block.
-    if unpacked.is_err() && trace.is_empty() {
-        let problem = "it is no xz file, or cut off or damaged; copy it whole, or record again";
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, problem)));
-    }
-    Ok(fairwind_trace::open_bytes(&trace)?)
 }
 
 #[cfg(test)]

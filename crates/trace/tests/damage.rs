@@ -3,6 +3,7 @@
 mod sample;
 
 use fairwind_trace::open_bytes;
+use fairwind_trace::read::Oddity;
 
 /// Reads everything there is: every event, every field, every way. Gives the number of events.
 fn read_all(bytes: &[u8]) -> u64 {
@@ -46,6 +47,26 @@ fn a_file_cut_anywhere_is_read_as_far_as_it_goes() {
             assert!(read_all(&bytes[..len]) <= whole, "{name} cut to {len}");
         }
     }
+}
+
+#[test]
+fn of_an_xz_file_cut_off_what_can_be_unpacked_is_read() {
+    let bytes = sample::bytes("ftrace.txt.xz");
+    let whole = sample::told(&sample::open("ftrace.txt"));
+    let read = open_bytes(&bytes).unwrap();
+    assert_eq!(sample::told(&read), whole);
+    assert!(read.check().is_clean());
+    let cut = open_bytes(&bytes[..bytes.len() / 2]).unwrap();
+    assert_eq!(cut.stats().count(Oddity::BadCompression), 1);
+    let told = sample::told(&cut);
+    assert!((10..whole.len()).contains(&told.len()), "{}", told.len());
+    // The last line may be cut.
+    assert_eq!(told[..told.len() - 1], whole[..told.len() - 1]);
+    let problem = open_bytes(&bytes[..8]).unwrap_err().to_string();
+    assert!(
+        problem.contains("an xz file, but its 8 bytes end"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -5,8 +5,10 @@ use fairwind_sched::Release;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use xz4rust::XzReader;
 
 /// Lines of a recording that make a case.
 const WINDOW: usize = 250;
@@ -117,7 +119,8 @@ pub(crate) fn originals() -> Vec<Case> {
             continue;
         };
         let mut text = Vec::new();
-        lzma_rs::xz_decompress(&mut packed.as_slice(), &mut text).unwrap();
+        let mut reader = XzReader::new(Cursor::new(packed));
+        reader.read_to_end(&mut text).unwrap();
         let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
         let mut facts = Case::read(&folder);
         facts.files.remove("trace.txt.xz");

@@ -1,24 +1,32 @@
-//! zlib and zstd data, within a budget.
+//! zlib, zstd and xz data, within a budget.
 //!
 //! Model.       A file may be unpacked to a multiple of its length and some room above, and no
 //!              further: what asks for more is damaged, or meant to do harm.
 //! Invariants.  Memory asked for is bounded by the budget, whatever the data claims.
 //! Source.      RFC 1950, RFC 8878 (section 3.1.1 for the headers of frames and blocks).
-//! Deviations.  A zstd window above 64 MiB is refused; only the level `--ultra -22` has one.
+//!              xz: https://tukaani.org/xz/xz-file-format.txt.
+//! Deviations.  A zstd window above 64 MiB is refused, which only the level `--ultra -22` has, and so is an xz dictionary
+//!              above that, which no level has. Of xz files the first stream is read, if SHA-256 is not its check.
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::{Cursor, Read};
+use std::num::NonZeroUsize;
+use xz4rust::{DICT_SIZE_MIN, XzDecoder, XzReader};
 
 /// How much longer than the file its unpacked data may be, and the room above that. zlib cannot
 /// exceed a ratio of 1032; empty pages under zstd come near it.
 const RATIO: u64 = 1024;
 const ROOM: u64 = 64 << 20;
 
-/// The largest window that a frame may have.
+/// The largest window that a frame, and dictionary that a block of xz may have.
 const MAX_WINDOW: u64 = 64 << 20;
 
 /// How much is decoded between two looks at the budget.
 const STEP: usize = 256 << 10;
+
+/// What an xz file begins with.
+pub(crate) const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
 
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -98,6 +106,18 @@ impl Decompressor {
         }
         self.budget = self.budget.saturating_sub(out.len() as u64);
         (out, rest.is_empty())
+    }
+
+    /// Unpacks an xz file as far as it goes. The flag says whether it is whole.
+    pub(crate) fn unpack_xz(&mut self, packed: Vec<u8>) -> (Vec<u8>, bool) {
+        let decoder = XzDecoder::in_heap_with_alloc_dict_size(DICT_SIZE_MIN, MAX_WINDOW as usize);
+        let step = NonZeroUsize::new(STEP).expect("is not zero");
+        let source = Cursor::new(packed);
+        let mut reader = XzReader::new_with_buffer_size_and_decoder(source, step, decoder);
+        let mut out = Vec::new();
+        let read = reader.by_ref().take(self.budget).read_to_end(&mut out);
+        self.budget -= out.len() as u64;
+        (out, read.is_ok() && reader.is_eos())
     }
 }
 

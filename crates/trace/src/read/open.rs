@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use super::decompress::{Decompressor, XZ_MAGIC};
 use super::error::ReadError;
+use super::stats::{Oddity, Place};
 use super::trace_file::TraceFile;
 use crate::error::Error;
 use crate::{ftrace_text, perf_data, perf_script, trace_dat};
 
-/// Reads a trace of any format, told by its content.
+/// Reads a trace of any format, told by its content, as it is or compressed by xz.
 ///
 /// # Errors
 /// [`Error::Read`] when nothing of it can be read.
@@ -36,6 +38,26 @@ pub fn open_bytes(bytes: &[u8]) -> Result<TraceFile, Error> {
 }
 
 fn read(bytes: Vec<u8>) -> Result<TraceFile, ReadError> {
+    if !bytes.starts_with(XZ_MAGIC) {
+        return read_unpacked(bytes);
+    }
+    let len = bytes.len();
+    let (unpacked, whole) = Decompressor::for_file_of(len).unpack_xz(bytes);
+    if unpacked.is_empty() && !whole {
+        return Err(ReadError::CutOff {
+            format: "an xz file",
+            len: len as u64,
+            missing: "anything that can be unpacked",
+        });
+    }
+    let mut trace = read_unpacked(unpacked)?;
+    if !whole {
+        trace.stats.one(Oddity::BadCompression, Place::File);
+    }
+    Ok(trace)
+}
+
+fn read_unpacked(bytes: Vec<u8>) -> Result<TraceFile, ReadError> {
     if bytes.is_empty() {
         return Err(ReadError::Empty);
     }

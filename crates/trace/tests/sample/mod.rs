@@ -9,7 +9,7 @@ use std::path::Path;
 use fairwind_trace::{RawEvent, TraceFile, open_bytes};
 
 /// The recordings that are no text.
-pub(crate) const BINARY: [&str; 7] = [
+pub(crate) const BINARY: [&str; 8] = [
     "trace-v6.dat.zst",
     "trace-v7-none.dat.zst",
     "trace-v7-zstd.dat",
@@ -17,6 +17,7 @@ pub(crate) const BINARY: [&str; 7] = [
     "perf-zstd.data",
     "perf-pipe.data",
     "perf-pipe-zstd.data",
+    "ftrace.txt.xz",
 ];
 
 /// The recordings that are text.
