@@ -46,8 +46,8 @@ pub(crate) struct RunStudyArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) seeds: Option<u64>,
 
-    /// Fewer and shorter runs: a first look
-    #[arg(long, conflicts_with = "seeds")]
+    /// Fewer and shorter runs: a first look; --seeds tells how many all the same
+    #[arg(long)]
     pub(crate) quick: bool,
 
     /// Only the experiments whose names contain this
