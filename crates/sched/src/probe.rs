@@ -139,6 +139,18 @@ pub struct Held {
     pub clock_guessed: bool,
 }
 
+/// Has a queue told its group what it contributes?
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum Contributed {
+    /// Not since the group's load was last told.
+    #[default]
+    No,
+    /// When one of its entities changed.
+    AtChange,
+    /// When all that sleeps on its CPU was brought up to date. No event tells when that was.
+    InBlockedUpdate,
+}
+
 /// Probes of a scheduler that follows another.
 #[derive(Clone, Default, Debug)]
 pub struct Probes {
@@ -162,8 +174,10 @@ pub struct Probes {
     pub(crate) courses: Vec<Option<Course>>,
     /// How often what weights told changed a group's load, by id.
     pub(crate) mends: Vec<u32>,
-    /// Queues that told their group what they contribute since its load was last told, by id.
-    pub(crate) contributed: Vec<bool>,
+    /// Whether queues have told their group what they contribute since its load was last told, by id.
+    pub(crate) contributed: Vec<Contributed>,
+    /// Averages of all that sleeps on a CPU are being brought up to date.
+    pub(crate) in_blocked_update: bool,
     /// On what the place of entities hangs that no event tells, by id.
     pub(crate) hanging: Vec<Option<HangsOn>>,
     /// CPUs whose clock in this call is a guess.

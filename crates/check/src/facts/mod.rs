@@ -221,6 +221,15 @@ impl Facts {
         }
     }
 
+    /// Does a waker read the virtual time of the queue that a task leaves without that queue's lock
+    /// (`migrate_task_rq_fair`)?
+    pub(crate) fn reads_time_left_behind(&self) -> bool {
+        match self.profile.release {
+            Release::V6_1 => true,
+            Release::V6_12 | Release::V6_18 => false,
+        }
+    }
+
     fn features(&mut self, text: &str) {
         let mut told = BTreeSet::new();
         for word in text.split_whitespace() {

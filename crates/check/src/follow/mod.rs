@@ -28,6 +28,7 @@ mod passes;
 mod phases;
 mod placement;
 mod placing_clock;
+mod races;
 mod requeues;
 mod softirq;
 mod start;
@@ -112,6 +113,8 @@ pub(crate) struct Follower<'a> {
     addresses: BTreeMap<u64, SeId>,
     times: Times,
     whereabouts: Whereabouts,
+    /// Tasks whose virtual runtime hangs on which of two CPUs was first, and by how much.
+    raced: BTreeMap<TaskId, u64>,
     /// Tasks from before the recording that have not run in it.
     unsure: BTreeSet<TaskId>,
     /// All tasks from before the recording.
@@ -165,6 +168,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         addresses: BTreeMap::new(),
         times: Times::new(records, facts.topology.nr_cpus()),
         whereabouts: Whereabouts::new(records, facts.topology.nr_cpus()),
+        raced: BTreeMap::new(),
         unsure: BTreeSet::new(),
         from_before: BTreeSet::new(),
         limits: Limits::new(records, tick_nsec, phase),

@@ -201,6 +201,9 @@ impl Follower<'_> {
             let decision = Self::decision(r, Measure::State, kind);
             self.judge.judge(decision, Baselines::NONE, differs);
         }
+        if told(ProbeField::Vruntime).is_some() {
+            self.raced.remove(&self.sched.ses[se].task);
+        }
         if point == ProbePoint::StatRuntime {
             self.after_charge(held);
         }
@@ -213,6 +216,9 @@ impl Follower<'_> {
         let task = self.sched.ses[held.se].task;
         if task.is_some() && self.unsure.contains(&task) {
             return EARLIER_STATE;
+        }
+        if self.lost_race(task, held) {
+            return Class::Race;
         }
         if held.weights_pending {
             return NOT_UPDATES;

@@ -133,6 +133,7 @@ impl Follower<'_> {
         };
         if sleeps && !wakeup.running && (dest as usize) < self.cpus.len() {
             wakeup.migrated = true;
+            self.note_read_of_time(task);
             self.sched.follow_waking_migration(task, CpuId(dest));
         }
     }

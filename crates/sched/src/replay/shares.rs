@@ -11,6 +11,7 @@
 
 use crate::entity::scale_load_down;
 use crate::group::MIN_SHARES;
+use crate::probe::Contributed;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, GroupId, SeId};
 
@@ -51,7 +52,8 @@ impl Sched {
             let told = self.cfs_rqs[queue].tg_load_avg_contrib;
             let now = self.load_avg_now(queue);
             let apart = (told as i64 + by - now as i64).unsigned_abs();
-            let of_told = self.has_contributed(queue).then_some(by.unsigned_abs());
+            let of_told = self.contributed(queue) != Contributed::No;
+            let of_told = of_told.then_some(by.unsigned_abs());
             let of_now = (now.abs_diff(told) > told / 64).then_some(apart);
             let possible = of_told.into_iter().chain(of_now).min();
             (possible.is_none(), possible.unwrap_or(apart))
@@ -85,17 +87,22 @@ impl Sched {
 
     fn note_contribution(&mut self, cfs_rq: CfsRqId) {
         if let Some(probes) = &mut self.probes {
+            let contributed = if probes.in_blocked_update {
+                Contributed::InBlockedUpdate
+            } else {
+                Contributed::AtChange
+            };
             if probes.contributed.len() <= cfs_rq.idx() {
-                probes.contributed.resize(cfs_rq.idx() + 1, false);
+                probes.contributed.resize(cfs_rq.idx() + 1, Contributed::No);
             }
-            probes.contributed[cfs_rq.idx()] = true;
+            probes.contributed[cfs_rq.idx()] = contributed;
         }
     }
 
-    fn has_contributed(&self, cfs_rq: CfsRqId) -> bool {
+    fn contributed(&self, cfs_rq: CfsRqId) -> Contributed {
         let probes = self.probes.as_ref();
         let contributed = probes.and_then(|probes| probes.contributed.get(cfs_rq.idx()));
-        contributed.copied().unwrap_or(false)
+        contributed.copied().unwrap_or_default()
     }
 
     /// A group's load is as it was told to be.
@@ -105,7 +112,7 @@ impl Sched {
         };
         for queue in &self.groups[tg].cfs_rq {
             if let Some(contributed) = probes.contributed.get_mut(queue.idx()) {
-                *contributed = false;
+                *contributed = Contributed::No;
             }
         }
     }
@@ -120,7 +127,8 @@ impl Sched {
     }
 
     /// Do the weights of groups on a queue, or of the entity, depend on when other CPUs bring their averages up to date?
-    /// So it is if one of them would tell the group a new contribution if it did so now.
+    /// So it is if one of them would tell the group a new contribution if it did so now, or told it one in a pass over
+    /// all that sleeps there.
     pub(crate) fn weights_are_pending(&self, cfs_rq: CfsRqId, se: SeId) -> bool {
         let queue = &self.cfs_rqs[cfs_rq];
         let waiting = queue.timeline.iter().map(|entry| entry.se);
@@ -135,7 +143,9 @@ impl Sched {
         let tg = self.cfs_rqs[cfs_rq].tg;
         self.groups[tg].cfs_rq.iter().any(|&other| {
             let told = self.cfs_rqs[other].tg_load_avg_contrib;
-            other != cfs_rq && self.load_avg_now(other).abs_diff(told) > told / 64
+            other != cfs_rq
+                && (self.contributed(other) == Contributed::InBlockedUpdate
+                    || self.load_avg_now(other).abs_diff(told) > told / 64)
         })
     }
 

@@ -1,0 +1,56 @@
+//! What the kernel's own concurrency decides is told apart from what is wrong, by the trace.
+
+use fairwind_check::{Class, Given, Measure, Recording, check};
+use fairwind_sched::Release;
+use std::fs;
+use std::path::Path;
+
+/// Two CPUs of 6.1. `w` sleeps on CPU 0 with a virtual runtime 1.5 ms below that of its queue, and is woken by CPU 1, where it
+/// is placed 1.5 ms below 5.00451 s and runs for 1 ms. While it is moved, CPU 0 charges 1.01 ms to its queue.
+fn moved_while_charged(vruntime: u64) -> Vec<Class> {
+    let text = format!(
+        "\
+cpus=2
+  w-300  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> w:300 [120]
+  b-200  1d..2.  1.000500000: sched_switch:       swapper/1:0 [120] R ==> b:200 [120]
+  w-300  0d..2.  1.001000000: sched_stat_runtime: comm=w pid=300 runtime=1000000 [ns] vruntime=1000000000 [ns]
+  w-300  0d..2.  1.001010000: sched_switch:       w:300 [120] R ==> a:100 [120]
+  b-200  1d.h1.  1.001500000: sched_stat_runtime: comm=b pid=200 runtime=1000000 [ns] vruntime=5000000000 [ns]
+  a-100  0d.h1.  1.002000000: sched_stat_runtime: comm=a pid=100 runtime=1000000 [ns] vruntime=1000500000 [ns]
+  a-100  0d..2.  1.002010000: sched_switch:       a:100 [120] R ==> w:300 [120]
+  w-300  0d..2.  1.003000000: sched_stat_runtime: comm=w pid=300 runtime=1000000 [ns] vruntime=1001000000 [ns]
+  w-300  0d..2.  1.003010000: sched_switch:       w:300 [120] S ==> a:100 [120]
+  a-100  0d.h1.  1.005000000: sched_stat_runtime: comm=a pid=100 runtime=2000000 [ns] vruntime=1002500000 [ns]
+  b-200  1d.h1.  1.005500000: sched_stat_runtime: comm=b pid=200 runtime=4000000 [ns] vruntime=5004000000 [ns]
+  b-200  1d..2.  1.006000000: sched_waking:       comm=w pid=300 prio=120 target_cpu=000
+  b-200  1d..2.  1.006010000: sched_migrate_task: comm=w pid=300 prio=120 orig_cpu=0 dest_cpu=1
+  a-100  0d.h1.  1.006015000: sched_stat_runtime: comm=a pid=100 runtime=1010000 [ns] vruntime=1003510000 [ns]
+  b-200  1d..2.  1.006020000: sched_stat_runtime: comm=b pid=200 runtime=510000 [ns] vruntime=5004510000 [ns]
+  b-200  1dN.2.  1.006030000: sched_wakeup:       w:300 [120] CPU:001
+  b-200  1d..2.  1.006040000: sched_switch:       b:200 [120] R ==> w:300 [120]
+  w-300  1d..2.  1.007000000: sched_stat_runtime: comm=w pid=300 runtime=1000000 [ns] vruntime={vruntime} [ns]
+  w-300  1d..2.  1.007010000: sched_switch:       w:300 [120] S ==> b:200 [120]
+"
+    );
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("races-{vruntime}.txt"));
+    fs::write(&path, text).unwrap();
+    let given = Given {
+        release: Some(Release::V6_1),
+        ..Given::default()
+    };
+    let report = check(&Recording::open(&path, given).unwrap());
+    let states = report.disagreements.iter();
+    let states = states.filter(|d| d.measure == Measure::State);
+    states.map(|d| d.class).collect()
+}
+
+#[test]
+fn a_queue_charged_while_a_task_is_taken_off_it_is_a_race() {
+    let ours = 5_004_510_000 - 1_500_000 + 1_000_000;
+    assert_eq!(moved_while_charged(ours), []);
+    // The charge came first, whole or in part: the leftmost of the queue may bound what it moves.
+    assert_eq!(moved_while_charged(ours - 1_010_000), [Class::Race]);
+    assert_eq!(moved_while_charged(ours - 500_000), [Class::Race]);
+    assert_eq!(moved_while_charged(ours - 1_010_001), [Class::Ours]);
+    assert_eq!(moved_while_charged(ours + 1), [Class::Ours]);
+}
