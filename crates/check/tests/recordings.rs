@@ -76,7 +76,7 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2010, 1840),
+            (Measure::Pick, 2007, 1837),
             (Measure::Preemption, 1747, 1702),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
             (Measure::Placement, 329, 323),

@@ -50,7 +50,7 @@ impl Follower<'_> {
                     prev,
                     prev_state,
                     next,
-                } if *prev_state != PrevState::Runnable => {
+                } if prev.pid == pid && *prev_state != PrevState::Runnable => {
                     let next = self.known(next.pid).filter(|_| !pulls);
                     return Some((prev.prio, *prev_state, next));
                 }

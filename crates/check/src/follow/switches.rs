@@ -289,7 +289,8 @@ impl Follower<'_> {
     /// Makes the task that ran by the recording the one that runs.
     pub(super) fn mend_curr(&mut self, cpu: CpuId, prev: TaskId, clock: u64) {
         self.judge.mended("running tasks that were others");
-        if self.is_ordinary(prev) && !self.sched.tasks[prev].on_cpu {
+        let t = &self.sched.tasks[prev];
+        if self.is_ordinary(prev) && !(t.on_cpu && t.cpu == cpu) {
             self.put_on(cpu, prev, clock);
         }
         self.wake_stopper(cpu, prev, clock);
@@ -316,16 +317,18 @@ impl Follower<'_> {
             return;
         }
         self.judge.mended("next tasks that were not queued");
+        self.put_on(cpu, next, clock);
+    }
+
+    /// Puts a task on a CPU's queue. A CPU that runs it goes idle.
+    fn put_on(&mut self, cpu: CpuId, task: TaskId, clock: u64) {
+        let t = &self.sched.tasks[task];
         if t.on_cpu {
             let other = t.cpu;
             let idle = self.sched.rqs[other].idle;
             let held = self.sched.rqs[other].clock;
             self.sched.follow_switch(other, held, idle);
         }
-        self.put_on(cpu, next, clock);
-    }
-
-    fn put_on(&mut self, cpu: CpuId, task: TaskId, clock: u64) {
         if self.sched.is_blocked(task) {
             // It sleeps in line (DELAY_DEQUEUE), and its wakeup is not recorded.
             let wakeup = FollowedWakeup {
