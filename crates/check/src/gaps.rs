@@ -45,6 +45,8 @@ gaps! {
     STATE: "state before the recording", "tasks and queues start with unknown virtual runtimes, and are asked about once those show",
         "the file 'sched-debug.before'";
     SWITCHES: "sched_switch", "nothing can be asked", "record with -e sched_switch";
+    IDLE_ENDS: "switches out of idle", "a task that a CPU shows after it was idle is taken to have begun when its next charge says, or then",
+        "trace-cmd record: perf can leave out what idle CPUs do";
     WAKING: "sched_waking", "a wakeup is taken to begin when it ends", "record with -e sched_waking";
     WAKEUP: "sched_wakeup", "a wakeup is taken to end with the next event of its CPU",
         "record with -e sched_wakeup";

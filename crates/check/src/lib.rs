@@ -25,6 +25,7 @@ pub mod error;
 pub mod facts;
 mod follow;
 mod gaps;
+mod idle_ends;
 pub mod judge;
 mod possible;
 mod record;

@@ -25,6 +25,8 @@ pub(crate) struct Record {
     pub(crate) ts: u64,
     /// The CPU that executed it.
     pub(crate) cpu: u32,
+    /// The thread that ran there; 0: none, or not told.
+    pub(crate) pid: i32,
     /// In a hardware or software interrupt.
     pub(crate) irq: bool,
     /// In a softirq, and in no hardware interrupt on top of it.
@@ -44,6 +46,7 @@ impl Record {
         Record {
             ts,
             cpu,
+            pid: 0,
             irq: false,
             softirq: false,
             need_resched: false,
@@ -206,6 +209,7 @@ fn record(format: &EventFormat, event: &RawEvent<'_>) -> Option<Record> {
     Some(Record {
         ts: event.ts,
         cpu: event.cpu,
+        pid: event.common_pid,
         irq: event.flags & (HARDIRQ | SOFTIRQ) != 0,
         softirq: event.flags & (HARDIRQ | SOFTIRQ) == SOFTIRQ,
         need_resched: event.flags & NEED_RESCHED != 0,

@@ -4,6 +4,7 @@ use crate::complete;
 use crate::error::Error;
 use crate::facts::{Facts, Given};
 use crate::gaps::{self, Gap};
+use crate::idle_ends;
 use crate::record::{self, Record};
 use crate::wakeup_ends;
 use fairwind_sched::KernelProfile;
@@ -60,6 +61,9 @@ impl Recording {
                 event: "sched_switch",
                 damaged: stats.total(Severity::Damage) > 0,
             });
+        }
+        if idle_ends::add(&mut records) > 0 {
+            gaps.push(gaps::IDLE_ENDS);
         }
         if gaps.contains(&gaps::WAKING) {
             records = complete::add_wakings(records);

@@ -37,6 +37,7 @@ impl Begun {
         Record {
             ts: like.ts,
             cpu,
+            pid: like.pid,
             irq: like.irq,
             softirq: like.softirq,
             need_resched: like.need_resched || preempts && cpu == like.cpu,
