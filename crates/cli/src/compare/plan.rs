@@ -238,6 +238,9 @@ fn has_part(workload: &Workload, metric: &Metric) -> bool {
     Metric::parse(&metric.name).is_ok() && part(metric).is_none_or(there)
 }
 
+/// How many names a hint lists.
+const LISTED: usize = 20;
+
 fn unknown_metric(metric: &Metric, cases: &[Case]) -> Error {
     let name = &metric.name;
     let stem = name.split(':').next().unwrap_or(name);
@@ -271,7 +274,15 @@ fn unknown_metric(metric: &Metric, cases: &[Case]) -> Error {
             names.push(name);
         }
     }
-    failure.hint(format!("there are: {}", names.join(", ")))
+    // Those that contain the word come first.
+    names.sort_by_key(|name| !name.contains(word));
+    let more = names.len().saturating_sub(LISTED);
+    names.truncate(LISTED);
+    let listed = names.join(", ");
+    failure.hint(match more {
+        0 => format!("there are: {listed}"),
+        _ => format!("there are: {listed} and {more} more"),
+    })
 }
 
 fn has_limits(workload: &Workload) -> bool {

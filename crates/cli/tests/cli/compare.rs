@@ -188,6 +188,9 @@ fn programs_run_at_several_loads() {
 fn what_is_wrong_is_told_and_nothing_is_run() {
     let folder = Folder::with("compare_errors", LIMITED);
     folder.write("other.txt", "mine\n");
+    let tasks = (0..30).map(|n| format!("\"task-{n}\": {{ \"run\": 10 }}"));
+    let tasks = tasks.collect::<Vec<_>>().join(", ");
+    folder.write("many.json", format!("{{ \"tasks\": {{ {tasks} }} }}"));
     for (args, message, hint) in [
         (
             "w.json --with 6.2",
@@ -229,6 +232,11 @@ fn what_is_wrong_is_told_and_nothing_is_run() {
             "--resume other.txt:1: not a result",
             "file of its own",
         ),
+        (
+            "many.json --with 6.1 --metric p99:k-2",
+            "--metric p99:k-2: no workload has such a task or group",
+            "task-28, task-29, task-0, task-1, task-3, task-4, task-5, task-6, task-7, task-8, task-9 and 10 more",
+        ),
         ("no.json --with 6.1", "no.json: cannot read", "rt-app"),
     ] {
         let outcome = folder.run(&format!("compare {args} -m 1x2x1 -d 10ms"));
@@ -243,7 +251,7 @@ fn what_is_wrong_is_told_and_nothing_is_run() {
     }
     // clap says this one.
     assert_eq!(folder.run("compare w.json").code, Some(2));
-    assert_eq!(folder.names(), ["other.txt", "w.json"]);
+    assert_eq!(folder.names(), ["many.json", "other.txt", "w.json"]);
 }
 
 /// The first seed's runs end soon; a second one of years does not begin to end.
