@@ -167,6 +167,7 @@ impl Follower {
     }
 
     fn step(&mut self, record: &Record) {
+        self.runs_still(record);
         match &record.what {
             What::Switch {
                 prev,
@@ -198,6 +199,15 @@ impl Follower {
         }
     }
 
+    /// Whoever runs by the last switch of a CPU has run until now, if the event tells so.
+    fn runs_still(&mut self, record: &Record) {
+        if self.current.get(&record.cpu) == Some(&record.pid)
+            && let Some(thread) = self.threads.get_mut(&record.pid)
+        {
+            thread.charge(record.ts);
+        }
+    }
+
     /// A kept thread, which is asleep since the start if it was not seen before.
     fn party(&mut self, party: &Party) -> Option<&mut Thread> {
         if party.pid == 0 || is_per_cpu(&party.comm) {
@@ -219,7 +229,7 @@ impl Follower {
     fn switch(&mut self, record: &Record, prev: &Party, state: PrevState, next: &Party) {
         let ts = record.ts;
         let known = self.current.insert(record.cpu, next.pid);
-        // Events were lost: when the other one stopped is not known.
+        // Events were lost: how long the other one ran after its last one is not known.
         if let Some(lost) = known.filter(|&pid| pid != prev.pid)
             && let Some(thread) = self.threads.get_mut(&lost)
         {

@@ -67,6 +67,32 @@ fn waiting_for_a_cpu_is_left_out_and_interrupts_end_sleeps_by_time() {
 }
 
 #[test]
+fn where_events_are_lost_a_task_has_run_until_its_last_one() {
+    let charge = |us: u64, pid| Record {
+        pid,
+        ..Record::of_task(
+            us * US,
+            0,
+            What::Runtime {
+                pid,
+                runtime: US,
+                vruntime: None,
+            },
+        )
+    };
+    let records = [
+        switch(0, 0, 0, Ready, 1),
+        charge(4, 1),
+        charge(8, 1),
+        // The switch from 1 to 2 is lost.
+        switch(20, 0, 2, Sleeps, 1),
+        switch(23, 0, 1, Sleeps, 0),
+    ];
+    let tasks = follow(&records, ALL);
+    assert_eq!(acts(&tasks, 1), [Act::Run { us: 11 }]);
+}
+
+#[test]
 fn a_wakeup_by_a_task_is_a_post_in_its_run() {
     let records = [
         switch(0, 0, 0, Ready, 1),

@@ -136,7 +136,7 @@ impl Thread {
     }
 
     /// Counts what it has run until now, if it runs.
-    fn charge(&mut self, now: u64) -> bool {
+    pub(super) fn charge(&mut self, now: u64) -> bool {
         let State::Running { since } = self.state else {
             return false;
         };
