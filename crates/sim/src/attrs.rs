@@ -52,8 +52,14 @@ impl Simulation {
 
     /// Moves a task to another group. What it has used until now is the old group's.
     pub(crate) fn move_to_group(&mut self, task: TaskId, group: GroupId) {
-        self.account(self.sched.tasks[task].cpu);
+        let cpu = self.sched.tasks[task].cpu;
+        self.account(cpu);
+        let waits = self.tasks[task.idx()].waiting_throttled_then.is_some();
+        self.end_wait(task, cpu);
         self.sched.sched_move_task(task, group, self.now);
+        if waits {
+            self.begin_wait(task);
+        }
         self.note_pressure(task);
     }
 

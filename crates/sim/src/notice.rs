@@ -124,6 +124,10 @@ impl Simulation {
             Effect::Migrate { task, orig, dest } => {
                 if orig != dest {
                     self.totals.migrations += 1;
+                    if self.tasks[task.idx()].waiting_throttled_then.is_some() {
+                        self.end_wait(task, orig);
+                        self.begin_wait(task);
+                    }
                 }
                 self.note_pressure(task);
             }

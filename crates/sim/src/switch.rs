@@ -120,7 +120,7 @@ impl Simulation {
             return;
         }
         let tick_queued = std::mem::replace(&mut c.tick_queued, true);
-        self.end_wait(next);
+        self.end_wait(next, cpu);
         let run = &mut self.tasks[next.idx()];
         if let Some(woken_at) = run.woken_at.take() {
             run.latencies.record(self.now + delay - woken_at);
@@ -144,10 +144,11 @@ impl Simulation {
         }
     }
 
-    /// How long the task's own queue has been held back by limits, up to now.
-    fn throttled_so_far(&self, task: TaskId) -> u64 {
-        let cfs_rq = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
-        let cfs = &self.sched.cfs_rqs[cfs_rq];
+    /// How long the queue of the task's group on a CPU has been held back by limits, up to now.
+    fn throttled_so_far(&self, task: TaskId, cpu: CpuId) -> Nanos {
+        let own = self.sched.ses[self.sched.tasks[task].se].cfs_rq;
+        let group = self.sched.cfs_rqs[own].tg;
+        let cfs = &self.sched.cfs_rqs[self.sched.groups[group].cfs_rq[cpu.idx()]];
         let open = if cfs.throttled_clock_self != 0 {
             self.now.saturating_sub(cfs.throttled_clock_self)
         } else {
@@ -156,20 +157,21 @@ impl Simulation {
         cfs.throttled_clock_self_time + open
     }
 
-    /// A task begins to wait for a CPU.
+    /// A task begins to wait for a CPU, or begins to wait on another queue.
     #[inline]
     pub(crate) fn begin_wait(&mut self, task: TaskId) {
         if self.sched.has_had_limits() {
-            self.tasks[task.idx()].waiting_throttled_then = self.throttled_so_far(task);
+            let then = self.throttled_so_far(task, self.sched.tasks[task].cpu);
+            self.tasks[task.idx()].waiting_throttled_then = Some(then);
         }
     }
 
+    /// A task, if it waits, is done with waiting on the queue of its group on this CPU.
     #[inline]
-    fn end_wait(&mut self, task: TaskId) {
-        if self.sched.has_had_limits() {
-            let total = self.throttled_so_far(task);
-            let run = &mut self.tasks[task.idx()];
-            run.throttled_ns += total.saturating_sub(run.waiting_throttled_then);
+    pub(crate) fn end_wait(&mut self, task: TaskId, cpu: CpuId) {
+        if let Some(then) = self.tasks[task.idx()].waiting_throttled_then.take() {
+            let total = self.throttled_so_far(task, cpu);
+            self.tasks[task.idx()].throttled_ns += total.saturating_sub(then);
         }
     }
 }

@@ -54,8 +54,8 @@ pub(crate) struct TaskRun {
     pub(crate) footprint_then: crate::warmth::Mark,
     /// Woken and not yet running, since.
     pub(crate) woken_at: Option<Nanos>,
-    /// Runnable and not running, since.
-    pub(crate) waiting_throttled_then: Nanos,
+    /// Of a task that waits for a CPU: how long the queue that it waits on had been held back by limits when it came.
+    pub(crate) waiting_throttled_then: Option<Nanos>,
     /// From each wakeup until it ran.
     pub(crate) latencies: Latencies,
     pub(crate) wakeups: u64,
@@ -94,7 +94,7 @@ impl TaskRun {
             last_cpu: CpuId::NONE,
             footprint_then: crate::warmth::Mark::default(),
             woken_at: None,
-            waiting_throttled_then: 0,
+            waiting_throttled_then: None,
             latencies: Latencies::new(),
             wakeups: 0,
             throttled_ns: 0,

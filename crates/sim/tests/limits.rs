@@ -183,3 +183,31 @@ fn even_periods_of_two_quarters_do_not_overlap() {
         );
     }
 }
+
+/// Two that always want a CPU and one that comes and goes share two CPUs and a limit, so that balancing moves who waits, from a queue that
+/// has been held back for long to one that has not, and the other way round. Waiting for quota is a part of waiting.
+#[test]
+fn a_task_that_is_moved_while_it_waits_is_throttled_no_longer_than_it_waits() {
+    let json = r#"{ "cgroups": { "/a": { "cpu.max": "20000 100000" } },
+        "tasks": {
+            "busy": { "instance": 2, "taskgroup": "/a", "run": 15000, "sleep": 85000 },
+            "third": { "taskgroup": "/a", "run": 3000, "sleep": 37000 },
+            "other": { "instance": 2, "run": 700, "sleep": 900 } } }"#;
+    for release in Release::ALL {
+        let report = run(release, "1x2x1", 10, json);
+        let mut moved = 0;
+        for t in &report.tasks {
+            moved += if t.throttled_ns > 0 { t.migrations } else { 0 };
+            // The queue's clock may be behind by the kernel's work of a switch.
+            let most = t.run_delay_ns + MS;
+            assert!(
+                t.throttled_ns <= most,
+                "{release:?}: {} {} {}",
+                t.name,
+                t.throttled_ns,
+                t.run_delay_ns
+            );
+        }
+        assert!(moved > 0, "{release:?}");
+    }
+}
