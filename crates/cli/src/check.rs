@@ -7,6 +7,7 @@ use crate::profile::{change, warnings};
 use fairwind_check::report::percent;
 use fairwind_check::{Given, Measure, Recording, Report, check};
 use fairwind_machine::Machine;
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 /// Thousandths of a percent in a percent.
@@ -64,7 +65,33 @@ pub(crate) fn cgroup_file(text: &str) -> Result<String, String> {
         let names = CGROUP_FILES.join(", ");
         return Err(format!("no file '{name}' is used; expected one of {names}"));
     }
+    if let Some(expected) = refused(name, value.trim()) {
+        return Err(format!("bad value '{value}'; expected {expected}"));
+    }
     Ok(format!("{file}: {value}"))
+}
+
+/// What the kernel would have taken instead of a value of one of these files, if it takes it not.
+fn refused(name: &str, value: &str) -> Option<&'static str> {
+    const QUOTA: RangeInclusive<u64> = 1000..=u64::MAX / 1000;
+    const PERIOD: RangeInclusive<u64> = 1000..=1_000_000;
+    let is =
+        |text: &str, range: RangeInclusive<u64>| text.parse().is_ok_and(|n| range.contains(&n));
+    let (taken, expected) = match name {
+        "cpu.weight" => (is(value, 1..=10_000), "1 to 10000"),
+        "cpu.idle" => (is(value, 0..=1), "0 or 1"),
+        "cpu.max" => {
+            let (quota, period) = value.split_once(' ').unwrap_or((value, "100000"));
+            let taken = (quota == "max" || is(quota, QUOTA)) && is(period.trim(), PERIOD);
+            let expected = "QUOTA or QUOTA PERIOD in us, the quota from 1000 on or max, the period 1000 to 1000000";
+            (taken, expected)
+        }
+        "cpu.cfs_quota_us" => (value == "-1" || is(value, QUOTA), "us, from 1000 on, or -1"),
+        "cpu.cfs_period_us" => (is(value, PERIOD), "us, 1000 to 1000000"),
+        "cpu.shares" => (value.parse::<u64>().is_ok(), "a whole number"),
+        _ => (value.parse::<u64>().is_ok(), "us, a whole number"),
+    };
+    (!taken).then_some(expected)
 }
 
 /// Takes `nginx=/web`.
