@@ -143,3 +143,34 @@ fn a_folder_of_threads_is_read() {
         sample::told(&sample::open("perf.data"))
     );
 }
+
+#[test]
+fn a_damaged_record_costs_itself_and_no_other() {
+    const SAMPLE: u32 = 9;
+    let bytes = sample::bytes("perf.data");
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let (mut at, end) = (word(40), word(40) + word(48));
+    let whole = sample::told(&sample::open("perf.data")).len();
+    let mut samples = 0;
+    while at < end {
+        let kind = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let size = u16::from_le_bytes([bytes[at + 6], bytes[at + 7]]);
+        if kind == SAMPLE {
+            samples += 1;
+            // None, beyond the end, too little, into the next one.
+            for wrong in [0, u16::MAX, 8, size + 4] {
+                let mut damaged = bytes.clone();
+                damaged[at + 6..at + 8].copy_from_slice(&wrong.to_le_bytes());
+                let trace = open_bytes(&damaged).unwrap();
+                let left = trace.events().count();
+                assert!(
+                    left + 2 >= whole,
+                    "byte {at}, size {wrong}: {left} of {whole}"
+                );
+                assert!(!trace.check().table().is_empty() || left == whole);
+            }
+        }
+        at += usize::from(size);
+    }
+    assert!(samples > 60);
+}

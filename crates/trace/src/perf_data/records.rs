@@ -32,9 +32,29 @@ const HEADER_FEATURE: u32 = 80;
 const COMPRESSED: u32 = 81;
 const COMPRESSED2: u32 = 83;
 const LAST_OF_PERF: u32 = 84;
+/// Beyond those that are, or may still be, given out.
+const MOST_KINDS: u32 = 256;
 
 /// The type, `misc` and the size.
 const HEADER: usize = 8;
+
+/// What every record begins with.
+#[derive(Clone, Copy)]
+struct Header {
+    kind: u32,
+    /// Of the whole record.
+    size: usize,
+}
+
+impl Header {
+    /// The header there, if it can be one and its record is there to the end.
+    fn at(bytes: &[u8], at: usize, order: ByteOrder) -> Option<Header> {
+        let mut cursor = Cursor::new(&bytes[at..], order);
+        let (kind, _misc, size) = (cursor.u32()?, cursor.u16()?, usize::from(cursor.u16()?));
+        let whole = size >= HEADER && at + size <= bytes.len();
+        (whole && (1..MOST_KINDS).contains(&kind)).then_some(Header { kind, size })
+    }
+}
 
 /// What the records have told so far.
 #[derive(Debug, Default)]
@@ -74,22 +94,16 @@ impl Records {
         let mut at = start;
         while at < bytes.len() {
             let place = Place::Byte(at as u64);
-            let mut cursor = Cursor::new(&bytes[at..], self.order);
-            let header = (cursor.u32(), cursor.u16(), cursor.u16());
-            let (Some(kind), Some(_misc), Some(size)) = header else {
-                self.stats.one(Oddity::Truncated, place);
-                return;
-            };
-            let size = usize::from(size);
-            if size < HEADER {
-                // Where the next record begins cannot be told.
+            let Some(Header { kind, size }) = Header::at(bytes, at, self.order) else {
+                let Some(next) = self.next_sample(bytes, at + 1) else {
+                    self.stats.one(Oddity::Truncated, place);
+                    return;
+                };
                 self.stats.one(Oddity::BadSection, place);
-                return;
-            }
-            let Some(body) = bytes.get(at + HEADER..at + size) else {
-                self.stats.one(Oddity::Truncated, place);
-                return;
+                at = next;
+                continue;
             };
+            let body = &bytes[at + HEADER..at + size];
             let extra = match kind {
                 SAMPLE => {
                     self.sample(memory, body, at + HEADER);
@@ -103,6 +117,20 @@ impl Records {
             };
             at = at.saturating_add(size).saturating_add(extra);
         }
+    }
+
+    /// Where records go on behind one whose size is lost: at the next sample of a known event that another record follows.
+    fn next_sample(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        (from..bytes.len()).find(|&at| {
+            let header = Header::at(bytes, at, self.order).filter(|header| header.kind == SAMPLE);
+            header.is_some_and(|Header { size, .. }| {
+                let end = at + size;
+                let followed = end == bytes.len() || Header::at(bytes, end, self.order).is_some();
+                let body = &bytes[at + HEADER..end];
+                let attr = self.attr_of_sample(body).filter(|_| followed);
+                attr.is_some_and(|attr| attr.sample(body, self.order).is_some())
+            })
+        })
     }
 
     /// Takes a record that is no sample. Gives the length of the data behind it.
