@@ -223,9 +223,9 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4660),
+            (Measure::State, 5211, 4671),
             (Measure::Pick, 322, 322),
-            (Measure::Preemption, 260, 259),
+            (Measure::Preemption, 259, 259),
             (Measure::Placement, 296, 292),
             (Measure::Balance, 28, 24),
         ],

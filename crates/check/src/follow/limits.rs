@@ -223,34 +223,68 @@ impl Follower<'_> {
         self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
     }
 
-    /// schedule() away from a runnable task throttled the last fair tasks, if it then looked for others to
-    /// pull: it moved some here, or, since looking took time, it charged the task once more. This is the
-    /// first charge.
+    /// schedule() throttled the last fair tasks, if it then looked for others to pull: it moved some here, or, since looking
+    /// took time, it charged the task that ran once more. That one could run, or is on its way to sleep and still in line
+    /// (DELAY_DEQUEUE). This is the first charge.
     pub(super) fn futile_pick(&mut self, r: &Record, pid: i32, clock: u64) -> bool {
         if r.irq || self.limits.set.is_empty() {
             return false;
         }
-        let mut looked = false;
+        let (mut put, mut charged, mut charged_by_put, mut pulled) = (false, false, false, false);
         let mut at = self.at;
-        while let Some(next) = self.next_on_cpu[at] {
+        let state = loop {
+            let Some(next) = self.next_on_cpu[at] else {
+                return false;
+            };
             at = next;
             match &self.records[at].what {
-                What::Runtime { pid: again, .. } if *again == pid => looked = true,
-                What::Migrate { dest, .. } if *dest == r.cpu => looked = true,
+                What::Runtime { pid: again, .. } if *again == pid => {
+                    charged = true;
+                    charged_by_put |= put;
+                }
+                What::Probe { point, .. } if *point == ProbePoint::PutPrevEntity => put = true,
+                What::Migrate { dest, .. } if *dest == r.cpu => pulled = true,
                 What::Switch {
                     prev, prev_state, ..
-                } if looked && prev.pid == pid && *prev_state == PrevState::Runnable => break,
+                } if prev.pid == pid => match prev_state {
+                    PrevState::Runnable if charged || pulled => break PrevState::Runnable,
+                    PrevState::Interruptible | PrevState::Uninterruptible if charged_by_put => {
+                        break *prev_state;
+                    }
+                    _ => return false,
+                },
                 inside if inside.is_inside() => {}
                 _ => return false,
             }
+        };
+        self.picks_in_vain(r.cpu, clock, state)
+    }
+
+    /// schedule() went idle though the task could run, and charged it only when it put it back: a pick that reuses the clock
+    /// of a wakeup charges nothing, and throttles the last fair tasks all the same.
+    pub(super) fn futile_pick_before_charge(&mut self, cpu: u32) {
+        let rq = &self.sched.rqs[CpuId(cpu)];
+        let (clock, reuses) = (rq.clock, rq.clock_skip_requested);
+        if !self.limits.set.is_empty() && reuses && self.cpu(cpu).charged_by_put {
+            self.picks_in_vain(cpu, clock, PrevState::Runnable);
         }
-        let mut copy = self.copy();
-        let futile = copy.follow_futile_pick(CpuId(r.cpu), clock);
-        if futile {
-            self.take_effects(r.cpu);
-            self.sched = copy;
-            self.take_effects(r.cpu);
+    }
+
+    /// If a pick finds nobody, it is carried out.
+    fn picks_in_vain(&mut self, cpu: u32, clock: u64, state: PrevState) -> bool {
+        self.take_effects(cpu);
+        let before = self.copy();
+        let curr = self.sched.rqs[CpuId(cpu)].curr;
+        if state != PrevState::Runnable && self.sched.tasks[curr].is_queued() {
+            self.set_prev_state(CpuId(cpu), state);
+            self.sched.follow_block(CpuId(cpu), clock);
         }
+        let futile =
+            self.sched.follow_futile_pick(CpuId(cpu), clock) && self.sched.tasks[curr].is_queued();
+        if !futile {
+            self.sched = before;
+        }
+        self.take_effects(cpu);
         futile
     }
 

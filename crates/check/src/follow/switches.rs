@@ -32,6 +32,9 @@ impl Follower<'_> {
         let charged = self.cpu(r.cpu).pending_clock.take();
         let clock = match charged {
             Some(clock) => {
+                if prev_state == PrevState::Runnable && next.pid == 0 {
+                    self.futile_pick_before_charge(r.cpu);
+                }
                 // The kernel did update its clock here, so it had no wakeup's clock to reuse.
                 self.sched.rqs[cpu].clock_skip_requested = false;
                 clock.max(held)
