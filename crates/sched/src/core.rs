@@ -1,5 +1,6 @@
 //! Queueing of tasks of any class: the layer between what happens to a task and its class.
 //!
+//! Units.  ns. Times in /proc/PID/schedstat wrap around, as the kernel's do, where the clocks of two CPUs are far apart.
 //! Source. kernel/sched/core.c `enqueue_task`, `activate_task`, `set_task_cpu`, `wakeup_preempt`, stats.h
 //!         `sched_info_*` @ 6.1, 6.12.
 
@@ -14,11 +15,13 @@ use crate::units::{CpuId, TaskId};
 #[inline]
 pub(crate) fn sched_info_arrive(rq: &mut Rq, task: &mut Task, stats: &mut TaskStats) {
     if task.last_queued != 0 {
-        let delta = rq.clock - core::mem::take(&mut task.last_queued);
+        let delta = rq
+            .clock
+            .wrapping_sub(core::mem::take(&mut task.last_queued));
         task.last_arrival = rq.clock;
-        stats.run_delay += delta;
+        stats.run_delay = stats.run_delay.wrapping_add(delta);
         stats.pcount += 1;
-        rq.stats.run_delay += delta;
+        rq.stats.run_delay = rq.stats.run_delay.wrapping_add(delta);
         rq.stats.pcount += 1;
     }
 }
@@ -26,7 +29,8 @@ pub(crate) fn sched_info_arrive(rq: &mut Rq, task: &mut Task, stats: &mut TaskSt
 /// A task loses its CPU; if it can still run it waits from now on.
 #[inline]
 pub(crate) fn sched_info_depart(rq: &mut Rq, task: &mut Task) {
-    rq.stats.rq_cpu_time += rq.clock - task.last_arrival;
+    let ran = rq.clock.wrapping_sub(task.last_arrival);
+    rq.stats.rq_cpu_time = rq.stats.rq_cpu_time.wrapping_add(ran);
     if task.state == TaskState::Running && task.last_queued == 0 {
         task.last_queued = rq.clock;
     }
@@ -46,9 +50,10 @@ impl Sched {
         let t = &mut self.tasks[task];
         if t.last_queued != 0 {
             let rq = &mut self.rqs[cpu];
-            let delta = rq.clock - core::mem::take(&mut t.last_queued);
-            self.task_stats[task].run_delay += delta;
-            rq.stats.run_delay += delta;
+            let delta = rq.clock.wrapping_sub(core::mem::take(&mut t.last_queued));
+            let stats = &mut self.task_stats[task];
+            stats.run_delay = stats.run_delay.wrapping_add(delta);
+            rq.stats.run_delay = rq.stats.run_delay.wrapping_add(delta);
         }
     }
 
