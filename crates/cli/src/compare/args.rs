@@ -155,11 +155,19 @@ Metrics:
   energy power  J, W        where the machine's power is known
 Most are also there for a task of the workload (p99:client) and for a group (share:/web).
 A program has its own: hackbench.time, netperf.trans_rate; netperf#2.trans_rate is the second's.
+Of a workload's guests, all together (guests.netperf.trans_rate: the mean of those that run one):
+  guest.loops   loops/s     runs of their tasks through their phases (default)
+  guest.elapsed s           until the last of their tasks has ended
+  guest.run guest.exit  %   vCPUs in guest mode, in the host's kernel; of all the host's CPUs
+  guest.steal   %           vCPUs' wait for a CPU, of their time
+  guest.spin    ms          spinning for spinlocks, added up
+  yield.attempts yield.failed yield.succeeded yield.locked    directed yields
 
 Verdicts:
   better, worse   more than chance at 95 %; higher, lower: where neither is better
   within noise    chance may explain it
   exact           no run differed from another of its kernel: nothing to test
+  same            nor from any of the base
   one run         --seeds 1 tells nothing of chance
 
 Examples:

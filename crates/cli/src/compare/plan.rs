@@ -10,11 +10,14 @@ use crate::error::Error;
 use crate::output;
 use crate::run::no_end;
 use crate::suggest::nearest;
-use fairwind_lab::{Better, COUNTERS, Experiment, METRICS, Metric, end_of, program_metrics};
+use fairwind_lab::{
+    Better, COUNTERS, Experiment, GUEST_METRICS, METRICS, Metric, end_of, find_metric,
+    program_metrics,
+};
 use fairwind_machine::{Costs, Machine};
 use fairwind_sim::Simulation;
-use fairwind_workload::Workload;
 use fairwind_workload::programs::Program;
+use fairwind_workload::{GuestSpec, Workload};
 use std::sync::Arc;
 
 /// One workload at one load.
@@ -119,7 +122,9 @@ impl Plan {
             if choose {
                 let programs = Arc::clone(&self.cases[case].programs);
                 let limited = self.cases[case].workloads.iter().any(|w| has_limits(w));
-                self.cases[case].metrics = default_metrics(&simulation, &programs, limited);
+                let guests = &self.cases[case].workloads[0].guests;
+                let metrics = default_metrics(&simulation, &programs, guests, limited);
+                self.cases[case].metrics = metrics;
             }
             endless |= end_of(&simulation) != simulation.end();
             for (kernel, _) in { self.kernels.iter().enumerate().skip(1) }
@@ -199,11 +204,10 @@ fn cases(args: &CompareArgs, asked: &[Metric], kernels: &[Kernel]) -> Result<Vec
             return Err(Error::input(what));
         }
         for subject in subjects {
-            let own = program_metrics(&subject.programs);
             let metrics = { asked.iter() }.filter_map(|metric| {
-                let own = own.iter().find(|(own, _)| own.name == metric.name);
-                let general = || has_part(&subject.workload, metric).then(|| metric.clone());
-                own.map(|(own, _)| own.clone()).or_else(general)
+                let guests = &subject.workload.guests;
+                let found = find_metric(&metric.name, &subject.programs, guests)?;
+                has_part(&subject.workload, metric).then_some(found)
             });
             cases.push(Case {
                 metrics: metrics.collect(),
@@ -232,10 +236,11 @@ fn parts(workload: &Workload) -> impl Iterator<Item = &str> {
     tasks.chain(workload.groups.iter().skip(1).map(|g| g.path.as_str()))
 }
 
-/// Is it a metric of every workload, and the part there, if it is of one?
+/// Is what a metric is of in the workload: guests, if it is of those, and its part, if it is of one?
 fn has_part(workload: &Workload, metric: &Metric) -> bool {
+    let of_guests = GUEST_METRICS.iter().any(|info| info.name == metric.name);
     let there = |part| parts(workload).any(|name| name == part);
-    Metric::parse(&metric.name).is_ok() && part(metric).is_none_or(there)
+    (!of_guests || !workload.guests.is_empty()) && part(metric).is_none_or(there)
 }
 
 /// How many names a hint lists.
@@ -247,7 +252,12 @@ fn unknown_metric(metric: &Metric, cases: &[Case]) -> Error {
     let own: Vec<String> = { cases.iter() }
         .flat_map(|case| program_metrics(&case.programs))
         .map(|(metric, _)| metric.name)
+        .chain({ cases.iter() }.flat_map(|case| of_programs_in(&case.workloads[0].guests)))
         .collect();
+    let guests = cases
+        .iter()
+        .any(|case| !case.workloads[0].guests.is_empty());
+    let of_guests = if guests { GUEST_METRICS } else { &[] };
     let (what, word, known): (_, _, Vec<&str>) = match part(metric) {
         Some(part) if Metric::parse(stem).is_ok() => {
             let known = cases.iter().flat_map(|case| parts(&case.workloads[0]));
@@ -258,7 +268,8 @@ fn unknown_metric(metric: &Metric, cases: &[Case]) -> Error {
             )
         }
         _ => {
-            let general = METRICS.iter().chain(COUNTERS).map(|info| info.name);
+            let general = METRICS.iter().chain(of_guests).chain(COUNTERS);
+            let general = general.map(|info| info.name);
             let known = own.iter().map(String::as_str).chain(general);
             ("there is no such metric", stem, known.collect())
         }
@@ -290,9 +301,22 @@ fn has_limits(workload: &Workload) -> bool {
     limits.any(|limit| limit.quota_us.is_some())
 }
 
-/// What each program is run for; else throughput of a workload that goes on, or time of one that ends, and wakeup
-/// latency, and where groups are limited the time that this costs.
-fn default_metrics(simulation: &Simulation, programs: &[Program], limited: bool) -> Vec<Metric> {
+/// What each program in the guests is run for.
+fn of_programs_in(guests: &[GuestSpec]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for programs in guests.iter().map(GuestSpec::programs) {
+        for metric in run_for(&programs) {
+            let name = format!("guests.{}", metric.name);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// The first metric of each program.
+fn run_for(programs: &[Program]) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     let mut before = None;
     for (metric, _) in program_metrics(programs) {
@@ -302,12 +326,31 @@ fn default_metrics(simulation: &Simulation, programs: &[Program], limited: bool)
         }
         before = of;
     }
+    metrics
+}
+
+/// What each program is run for, in guests, too; else throughput of a workload that goes on, or time of one that ends, and wakeup
+/// latency, and where groups are limited the time that this costs.
+fn default_metrics(
+    simulation: &Simulation,
+    programs: &[Program],
+    guests: &[GuestSpec],
+    limited: bool,
+) -> Vec<Metric> {
+    let mut metrics = run_for(programs);
+    let inside = of_programs_in(guests);
+    let inside = inside.iter().map(String::as_str);
+    metrics.extend(inside.filter_map(|name| find_metric(name, &[], guests)));
     if metrics.is_empty() {
         let ends = simulation.end().is_none() && simulation.workload_ends();
-        let first = if ends { "elapsed" } else { "loops" };
-        let names = [first, "p99"]
-            .into_iter()
-            .chain(limited.then_some("throttled"));
+        let throughput = if guests.is_empty() {
+            vec!["loops"]
+        } else {
+            vec!["loops", "guest.loops"]
+        };
+        let first = if ends { vec!["elapsed"] } else { throughput };
+        let names = first.into_iter().chain(["p99"]);
+        let names = names.chain(limited.then_some("throttled"));
         metrics.extend(names.filter_map(|name| Metric::parse(name).ok()));
     }
     metrics

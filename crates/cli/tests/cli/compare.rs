@@ -287,3 +287,41 @@ fn ctrl_c_prints_what_is_done() {
     assert_eq!(json["rows"][1]["kernels"][0], Value::Null);
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
 }
+
+#[test]
+fn what_guests_do_is_compared() {
+    let folder = Folder::with(
+        "compare_guests",
+        r#"{ "guests": { "vm": { "vcpus": 1, "workload": { "tasks": { "hog": { "run": 1000 } } } } } }"#,
+    );
+    folder.write(
+        "p.json",
+        r#"{ "guests": { "vm": { "vcpus": 2, "programs": ["netperf:duration=10ms"] } } }"#,
+    );
+    let names = |command: &str| -> Vec<String> {
+        let printed = folder.run(&format!("{command} -n 1 --format json")).clean();
+        let compared: Value = serde_json::from_str(&printed).unwrap();
+        let rows = compared["rows"].as_array().unwrap().iter();
+        rows.map(|row| row["metric"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        names("compare w.json -m 1x1x1 -d 50ms --with 6.1"),
+        ["loops", "guest.loops", "p99"]
+    );
+    let of_program = ["guests.netperf.trans_rate"];
+    assert_eq!(names("compare p.json -m 1x2x1 --with 6.1"), of_program);
+    let asked = "compare p.json -m 1x2x1 --with 6.1 --metric guests.netperf.trans_rate";
+    assert_eq!(names(asked), of_program);
+    for (file, metric, word) in [
+        ("w.json", "guest.spins", "guest.spin"),
+        ("none.json", "guest.spin", "there is no such metric"),
+    ] {
+        folder.write("none.json", r#"{ "tasks": { "hog": { "run": 1000 } } }"#);
+        let outcome = folder.run(&format!(
+            "compare {file} -d 1ms --with 6.1 --metric {metric}"
+        ));
+        assert_eq!(outcome.code, Some(2));
+        assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
+    }
+}
