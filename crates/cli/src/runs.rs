@@ -3,12 +3,12 @@
 use crate::error::Error;
 use crate::interrupt;
 use fairwind_lab::{Experiment, Run, Store, StoreError, run_all};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::hash::{DefaultHasher, Hasher};
 use std::num::NonZero;
 use std::path::Path;
 use std::time::Duration;
-use std::{env, fs, thread};
+use std::{env, fmt, fs, thread};
 
 /// Does the experiments, `jobs` at a time or one a core. Those that Ctrl-C prevents have no result.
 pub(crate) fn run(
@@ -19,9 +19,12 @@ pub(crate) fn run(
     let threads = jobs.or_else(|| thread::available_parallelism().ok());
     let bar =
         ProgressBar::with_draw_target(Some(experiments.len() as u64), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("[{bar:30}] {pos} of {len} runs, {eta} left")
+    let style = ProgressStyle::with_template("[{bar:30}] {pos} of {len} runs{left}")
         .expect("the template is well-formed")
-        .progress_chars("=> ");
+        .progress_chars("=> ")
+        .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
+            _ = out.write_str(&left(state.pos(), state.eta()));
+        });
     bar.set_style(style);
     bar.enable_steady_tick(Duration::from_secs(1));
     let runs = run_all(
@@ -33,6 +36,14 @@ pub(crate) fn run(
     );
     bar.finish_and_clear();
     Ok(runs?)
+}
+
+/// Real time to go, which is known when a run is done.
+fn left(done: u64, eta: Duration) -> String {
+    if done == 0 {
+        return String::new();
+    }
+    format!(", {:#} left", HumanDuration(eta))
 }
 
 /// Opens the file of `--resume`.
@@ -60,4 +71,15 @@ fn version() -> Result<String, Error> {
         env!("CARGO_PKG_VERSION"),
         hash.finish()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_a_run_is_done_nothing_is_said_of_the_time_left() {
+        assert_eq!(left(0, Duration::ZERO), "");
+        assert_eq!(left(1, Duration::from_secs(30)), ", 30s left");
+    }
 }
