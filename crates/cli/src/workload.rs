@@ -70,8 +70,17 @@ pub(crate) fn run(args: &WorkloadArgs) -> Result<ExitCode, Error> {
     };
     let tasks = behaviour(&recording, window);
     if tasks.is_empty() {
-        let what = "no task did anything in that part of the recording";
-        return Err(Error::input(what).hint("choose another with --from and --for"));
+        let (what, hint) = if args.from.is_some() || args.length.is_some() {
+            let what = "no task did anything in that part of the recording";
+            (what, "choose another with --from and --for")
+        } else {
+            let what = "no task of the recording did anything that can be done again";
+            (
+                what,
+                "record all CPUs: 'perf record -a', trace-cmd without -P",
+            )
+        };
+        return Err(Error::input(what).hint(hint));
     }
     let text = workload(&tasks, &recording.facts().groups);
     fairwind_workload::parse(&text, &args.recording.to_string_lossy()).map_err(|error| {

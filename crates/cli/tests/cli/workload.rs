@@ -128,3 +128,17 @@ fn what_cannot_be_converted_is_refused_and_nothing_is_written() {
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     assert_eq!(folder.names(), ["t.txt", "w.json"]);
 }
+
+#[test]
+fn a_recording_without_work_says_so_and_not_that_a_part_was_asked_for() {
+    let folder = Folder::new("workload_nothing");
+    let switch = "sh 12 [000] 5.000000001: sched:sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> \
+                  next_comm=swapper/0 next_pid=0 next_prio=120\n";
+    folder.write("s.txt", switch);
+    for (part, word) in [("", "all CPUs"), ("--from 1s", "--from and --for")] {
+        let outcome = folder.run(&format!("workload s.txt --output w.json {part}"));
+        assert_eq!(outcome.code, Some(2));
+        assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
+        assert_eq!(folder.names(), ["s.txt"]);
+    }
+}
