@@ -10,7 +10,8 @@
 //! Source.      virt/kvm/kvm_main.c, arch/x86/kvm @ 6.1.192, 6.12.117.
 //! Deviations.  An interrupt that was sent to a vCPU reaches it when it next enters guest mode; one that runs is brought out
 //!              for it (no posted interrupts). The guest's own costs are the host's: nested paging is free. Rearming the
-//!              guest's timers does not exit. A guest's timer takes no time on the host unless it wakes or interrupts.
+//!              guest's timers does not exit. A guest's timer takes no time on the host unless it wakes or interrupts. A guest's kernel is
+//!              not told which vCPUs are preempted (`vcpu_is_preempted`), and takes such a one for idle if it has no task.
 //! Not here.    What KVM decides (see `guest`), scheduling (see `sched`).
 
 mod directed_yield;
