@@ -135,6 +135,8 @@ pub(crate) struct Judge {
     pub(crate) disagreements: Vec<Disagreement>,
     /// Where the follower had to be brought in line, by what was missing.
     pub(crate) mended: BTreeMap<&'static str, u64>,
+    /// A fact that the recording lacks, and on which everything may depend.
+    pub(crate) lacking: Option<&'static str>,
 }
 
 impl Judge {
@@ -154,6 +156,10 @@ impl Judge {
         }
         baselines.add_to(score);
         if let Some((class, text)) = differs {
+            let class = match (class, self.lacking) {
+                (Class::Ours, Some(fact)) => Class::NotRecorded(fact),
+                _ => class,
+            };
             let Decision {
                 ts,
                 cpu,

@@ -81,6 +81,7 @@ impl Report {
             scores,
             mut disagreements,
             mended,
+            ..
         } = judge;
         for disagreement in &mut disagreements {
             let ts = &mut disagreement.ts;

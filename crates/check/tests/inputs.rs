@@ -1,6 +1,6 @@
 //! Every kind of input is read, and what it does not tell is said.
 
-use fairwind_check::{Error, Given, Measure, Recording, Report, check};
+use fairwind_check::{Class, Disagreement, Error, Given, Measure, Recording, Report, check};
 use fairwind_sched::Release;
 use std::fs;
 use std::io::{Cursor, Read};
@@ -196,6 +196,17 @@ fn missing_files_are_named_and_damaged_ones_read_as_far_as_they_go() {
         assert_eq!(gaps(&report), [fact], "{file}");
         assert!(report.table().contains(fact));
     }
+}
+
+#[test]
+fn what_hangs_on_groups_that_no_file_tells_of_is_not_ours() {
+    let folder = damaged("limits-6.12", "cgroups", None);
+    let report = report(&folder, Given::default());
+    let class = |class| move |d: &&Disagreement| d.class == class;
+    let disagreements = report.disagreements.iter();
+    assert_eq!(disagreements.clone().filter(class(Class::Ours)).count(), 0);
+    let groups = Class::NotRecorded("weights and limits of groups");
+    assert!(disagreements.filter(class(groups)).count() > 500);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Deviations. A group has its final shares from the start: changes are not recorded.
 
 use super::Follower;
+use crate::gaps;
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CpuId, GroupId, TaskId};
@@ -29,6 +30,7 @@ impl Follower<'_> {
         }
         let Some(&facts) = self.facts.groups.get(path) else {
             self.judge.mended("groups of which no file tells");
+            self.judge.lacking = Some(gaps::WEIGHTS.fact);
             return;
         };
         let mut refused = self.sched.set_shares(group, facts.shares, r.ts).is_err();
