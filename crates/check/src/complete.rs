@@ -51,7 +51,7 @@ fn retain_cpu_hierarchy(
 ) -> u64 {
     let mut told: BTreeMap<u64, BTreeSet<&String>> = BTreeMap::new();
     for r in records.iter() {
-        if let What::Mkdir { root, path } | What::Attach { root, path, .. } = &r.what
+        if let What::Mkdir { root, path, .. } | What::Attach { root, path, .. } = &r.what
             && path != "/"
             && groups.contains_key(path)
         {
@@ -105,7 +105,7 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
         .filter(|path| *path != "/" && !made(path))
     {
         let path = path.clone();
-        start.push(at_start(What::Mkdir { root, path }));
+        start.push(at_start(What::Mkdir { root, id: 0, path }));
     }
     for (pid, path) in members(records, facts) {
         start.push(at_start(What::Attach { pid, root, path }));
@@ -176,7 +176,15 @@ mod tests {
         };
         let path = "/a/b".to_owned();
         let mut records = vec![
-            Record::of_task(0, 0, What::Mkdir { root: 1, path }),
+            Record::of_task(
+                0,
+                0,
+                What::Mkdir {
+                    root: 1,
+                    id: 0,
+                    path,
+                },
+            ),
             attach("/a/b/c"),
             attach("/d"),
             attach("/e"),
@@ -194,7 +202,7 @@ mod tests {
     fn groups_of_other_controllers_are_left_out() {
         let mkdir = |root, path: &str| {
             let path = path.to_owned();
-            Record::of_task(0, 0, What::Mkdir { root, path })
+            Record::of_task(0, 0, What::Mkdir { root, id: 0, path })
         };
         let all = vec![
             mkdir(1, "/a"),

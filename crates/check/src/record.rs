@@ -3,7 +3,7 @@
 //! Model.    Tracepoints and probes of any trace format become [`Record`]s; the others are left out.
 //! Source.   include/trace/events/sched.h and cgroup.h @ 6.1, 6.12; the probes are function entries
 //!           with the entity's fields: `place_entity`, `set_next_entity`, `put_prev_entity`; see
-//!           `fairwind_sched::probe` for the fields.
+//!           `fairwind_sched::probe` for the fields. `set_shares` is the entry of `sched_group_set_shares`.
 //! Not here. What follows from an event: see [`follow`](crate::follow).
 
 use crate::possible;
@@ -121,7 +121,16 @@ pub(crate) enum What {
     Mkdir {
         /// The number of the hierarchy.
         root: u64,
+        /// That of the group in it.
+        id: u64,
         path: String,
+    },
+    /// A group gets another weight.
+    SetShares {
+        /// The group's number.
+        id: u64,
+        /// `cpu.shares`, scaled as weights of entities are.
+        shares: u64,
     },
     Attach {
         pid: i32,
@@ -343,7 +352,12 @@ fn what(name: &str, f: &Fields<'_>) -> Option<What> {
         },
         "cgroup_mkdir" => What::Mkdir {
             root: f.uint("root").unwrap_or(0),
+            id: f.uint("id").unwrap_or(0),
             path: f.text("path")?,
+        },
+        "set_shares" => What::SetShares {
+            id: f.uint("id")?,
+            shares: f.uint("shares")?,
         },
         "cgroup_attach_task" => What::Attach {
             pid: f.pid("pid")?,

@@ -289,6 +289,36 @@ fn a_recording_is_followed_by_the_rules_of_any_release() {
     }
 }
 
+/// Of a recording's trace only the lines that are kept, and how many picks then agree, in thousandths.
+fn picks_without(name: &str, probes: &[&str]) -> u64 {
+    let folder = damaged(name, "trace.txt.xz", None);
+    let packed = fs::read(project("recordings").join(name).join("trace.txt.xz")).unwrap();
+    let mut text = String::new();
+    let mut reader = XzReader::new(Cursor::new(packed));
+    reader.read_to_string(&mut text).unwrap();
+    let is_left_out = |line: &&str| probes.iter().any(|probe| line.contains(probe));
+    let kept: Vec<&str> = text.lines().filter(|line| !is_left_out(line)).collect();
+    assert!(kept.len() < text.lines().count());
+    fs::write(folder.join("trace.txt"), kept.join("\n")).unwrap();
+    let picks = report(&folder, Given::default()).scores[&Measure::Pick].count;
+    picks.agree * 1000 / picks.decisions
+}
+
+#[test]
+fn weights_that_change_are_learned() {
+    // With the final weights from the start 878 and 814 of 1000 agree.
+    let shown = picks_without("weights-6.12", &["set_shares:"]);
+    assert!(shown >= 980, "{shown}");
+    let probes = [
+        "set_shares:",
+        "place_entity:",
+        "set_next_entity:",
+        "put_prev_entity:",
+    ];
+    let decided = picks_without("weights-6.1", &probes);
+    assert!(decided >= 960, "{decided}");
+}
+
 #[test]
 fn a_folder_without_a_trace_names_what_it_looks_for() {
     let error = Recording::open(&scratch("empty"), Given::default()).unwrap_err();

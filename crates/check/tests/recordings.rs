@@ -305,3 +305,71 @@ fn a_trace_alone_needs_the_kernel() {
     let error = Recording::open(&recording("none"), Given::default()).unwrap_err();
     assert!(error.to_string().contains("none"), "{error}");
 }
+
+#[test]
+fn weights_that_change_of_6_12() {
+    expect(
+        "weights-6.12",
+        &[
+            (Measure::State, 8232, 6992),
+            (Measure::Pick, 1314, 1305),
+            (Measure::Preemption, 1330, 1321),
+            (Measure::Placement, 256, 250),
+            (Measure::Balance, 78, 72),
+        ],
+    );
+}
+
+#[test]
+fn weights_that_change_of_6_1() {
+    expect(
+        "weights-6.1",
+        &[
+            (Measure::State, 7534, 6892),
+            (Measure::Pick, 801, 799),
+            (Measure::Preemption, 1374, 1372),
+            (Measure::Placement, 296, 294),
+            (Measure::Balance, 77, 73),
+        ],
+    );
+}
+
+#[test]
+fn averages_of_6_1_on_one_cpu() {
+    expect(
+        "averages-1cpu-6.1",
+        &[
+            (Measure::State, 7705, 7678),
+            (Measure::Pick, 1011, 1011),
+            (Measure::Preemption, 822, 822),
+        ],
+    );
+}
+
+#[test]
+fn many_cpus_of_6_12() {
+    expect(
+        "many-cpus-6.12",
+        &[
+            (Measure::State, 7193, 7192),
+            (Measure::Pick, 352, 352),
+            (Measure::Preemption, 386, 386),
+            (Measure::Placement, 922, 894),
+            (Measure::Balance, 103, 94),
+        ],
+    );
+}
+
+#[test]
+fn many_cpus_of_6_1() {
+    expect(
+        "many-cpus-6.1",
+        &[
+            (Measure::State, 4523, 4505),
+            (Measure::Pick, 399, 398),
+            (Measure::Preemption, 403, 403),
+            (Measure::Placement, 1200, 1164),
+            (Measure::Balance, 100, 84),
+        ],
+    );
+}

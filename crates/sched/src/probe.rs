@@ -178,6 +178,8 @@ pub struct Probes {
     pub(crate) contributed: Vec<Contributed>,
     /// Averages of all that sleeps on a CPU are being brought up to date.
     pub(crate) in_blocked_update: bool,
+    /// A group's weights that are told tell nothing of its load.
+    pub(crate) leaves_loads: bool,
     /// On what the place of entities hangs that no event tells, by id.
     pub(crate) hanging: Vec<Option<HangsOn>>,
     /// CPUs whose clock in this call is a guess.
@@ -248,6 +250,13 @@ impl Probes {
         self.known_entities.get(se.idx()).copied().unwrap_or(false)
     }
 
+    fn is_queue_known(&self, cfs_rq: CfsRqId) -> bool {
+        self.known_queues
+            .get(cfs_rq.idx())
+            .copied()
+            .unwrap_or(false)
+    }
+
     /// A queue's virtual time is determined from here on; true if it was not before.
     pub fn set_queue_known(&mut self, cfs_rq: CfsRqId) -> bool {
         set(&mut self.known_queues, cfs_rq.idx())
@@ -293,10 +302,13 @@ impl Sched {
             }
             return;
         };
-        let told = probes.told.remove(at);
+        let mut told = probes.told.remove(at);
         let shows_time = told.values[ProbeField::Vruntime as usize].is_some();
         // Before it is placed an entity has no place in the queue's time.
         let places = point == ProbePoint::PlaceEntity;
+        if places && shows_time && !probes.is_queue_known(cfs_rq) {
+            told.values[ProbeField::Vruntime as usize] = None;
+        }
         let first_of_entity = shows_time && probes.set_known(se);
         let first_of_queue = shows_time && !places && probes.set_queue_known(cfs_rq);
         let charged = point == ProbePoint::StatRuntime;
@@ -421,7 +433,7 @@ impl Sched {
         let in_line =
             entity.on_rq && self.cfs_rqs[cfs_rq].curr != se && point == ProbePoint::SetNextEntity;
         if let Some(weight) = get(ProbeField::Weight)
-            && !entity.on_rq
+            && (!entity.on_rq || point != ProbePoint::PlaceEntity)
             && weight != entity.load.weight
         {
             (self.fair.reweight_entity)(self, cfs_rq, se, weight);

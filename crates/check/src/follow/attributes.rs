@@ -1,12 +1,10 @@
 //! Groups and attributes: what records name of them.
-//!
-//! Deviations. A group has its final shares from the start: changes are not recorded.
 
 use super::Follower;
 use crate::gaps;
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::{CpuId, GroupId, TaskId};
+use fairwind_sched::{CpuId, GroupId, Release, TaskId};
 
 impl Follower<'_> {
     /// A group was made.
@@ -33,7 +31,8 @@ impl Follower<'_> {
             self.judge.lacking = Some(gaps::WEIGHTS.fact);
             return;
         };
-        let mut refused = self.sched.set_shares(group, facts.shares, r.ts).is_err();
+        let shares = self.first_shares(path).unwrap_or(facts.shares);
+        let mut refused = self.sched.set_shares(group, shares, r.ts).is_err();
         if facts.idle {
             refused |= self.sched.set_idle(group, true, r.ts).is_err();
         }
@@ -141,12 +140,11 @@ impl Follower<'_> {
         let cpu = self.sched.tasks[task].cpu;
         let held = self.sched.rqs[cpu].clock;
         let clock = self.cpu(r.cpu).pending_clock.take().unwrap_or(held);
-        for point in [
-            ProbePoint::PutPrevEntity,
-            ProbePoint::PlaceEntity,
-            ProbePoint::SetNextEntity,
-        ] {
-            self.first_told_of(point, task);
+        self.first_told_of(ProbePoint::PutPrevEntity, task);
+        self.first_told_of(ProbePoint::SetNextEntity, task);
+        // CFS leaves the task as it is, and places the groups above it alone.
+        if self.sched.profile.release != Release::V6_1 {
+            self.first_told_of(ProbePoint::PlaceEntity, task);
         }
         self.sched.sched_move_task(task, group, clock);
         self.sched.rqs[CpuId(r.cpu)].need_resched = r.need_resched;

@@ -169,7 +169,13 @@ impl Follower<'_> {
     fn charged_clock(&mut self, task: TaskId, by: u32, ts: u64, runtime: u64) -> u64 {
         let cpu = self.sched.tasks[task].cpu;
         let se = self.sched.tasks[task].se;
-        if let Some(clock) = self.probed_clock(self.next_on_cpu[self.at]) {
+        let charge = &self.records[self.at];
+        let same_call = |&next: &usize| {
+            let next = &self.records[next];
+            (next.irq, next.softirq) == (charge.irq, charge.softirq)
+        };
+        let next = self.next_on_cpu[self.at].filter(same_call);
+        if let Some(clock) = self.probed_clock(next) {
             self.sched.ses[se].exec_start = clock.saturating_sub(runtime);
             return clock.max(self.sched.rqs[cpu].clock);
         }

@@ -42,6 +42,7 @@ mod times;
 mod told;
 mod wakees;
 mod wakeups;
+mod weights;
 mod whereabouts;
 mod yields;
 
@@ -65,6 +66,7 @@ use tasks::Names;
 use times::Times;
 use wakees::Wakees;
 use wakeups::PendingWakeup;
+use weights::{Shown, Weights};
 use whereabouts::Whereabouts;
 
 /// The programs of waker and wakee, and whether that slept interruptibly.
@@ -109,6 +111,8 @@ pub(crate) struct Follower<'a> {
     /// Tasks that have begun to exit and are still in their autogroup.
     exiting: BTreeSet<TaskId>,
     groups: BTreeMap<String, GroupId>,
+    weights: Weights,
+    shown_weights: Vec<Shown>,
     /// Entities by the address that probes give them.
     addresses: BTreeMap<u64, SeId>,
     times: Times,
@@ -134,97 +138,119 @@ pub(crate) struct Follower<'a> {
 
 /// Follows a recording to its end.
 pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
-    let start = records.first().map_or(0, |record| record.ts);
-    let tick_nsec = facts.profile.tick_nsec();
-    let jiffies = Jiffies::new(facts.clock, tick_nsec, records, facts.topology.nr_cpus());
-    let phase = jiffies.phase();
-    let first_jiffy = jiffies.now();
-    let sched = start::scheduler(facts, start, first_jiffy);
-    let mut follower = Follower {
-        cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
-        charges: vec![Charges::default(); facts.topology.nr_cpus()],
-        names: Names::new(facts),
-        facts,
-        records,
-        at: 0,
-        sched,
-        jiffies,
-        pinned: BTreeMap::new(),
-        moved: BTreeMap::new(),
-        judge: Judge::default(),
-        wakeups: BTreeMap::new(),
-        raised: Vec::new(),
-        softirq_delay: 0,
-        placements: BTreeMap::new(),
-        ahead: ahead::wakeups(records),
-        syncs: BTreeMap::new(),
-        bounds: BTreeMap::new(),
-        wakees: Wakees::new(first_jiffy, facts.profile.hz),
-        next_on_cpu: ahead::next_on_cpu(records),
-        old_names: ahead::last_old_names(records),
-        shows_state: gaps::shows_state(records),
-        exiting: BTreeSet::new(),
-        groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
-        addresses: BTreeMap::new(),
-        times: Times::new(records, facts.topology.nr_cpus()),
-        whereabouts: Whereabouts::new(records, facts.topology.nr_cpus()),
-        raced: BTreeMap::new(),
-        unsure: BTreeSet::new(),
-        from_before: BTreeSet::new(),
-        limits: Limits::new(records, tick_nsec, phase),
-        phases: Phases::find(facts, records),
-        clock_told: BTreeMap::new(),
-        passed_over: BTreeMap::new(),
-        picks_of_idle: BTreeMap::new(),
-        other_policy: BTreeMap::new(),
-    };
-    follower.softirq_delay = softirq::usual_delay(records, &follower.next_on_cpu);
-    follower.start_running();
-    let further_passes = ahead::further_passes(records);
-    for at in ahead::order(records, &follower.next_on_cpu, &further_passes) {
-        let record = &records[at];
-        follower.run_softirqs(record);
-        if record.cpu as usize >= follower.cpus.len() {
-            follower
-                .judge
-                .mended("events of CPUs that the machine lacks");
-            continue;
+    let weights = Weights::find(facts, records, |weights, mends_loads| {
+        let mut follower = Follower::new(facts, records, weights);
+        if !mends_loads {
+            follower.sched.leave_loads();
         }
-        follower.at = at;
-        if follower.jiffies.pass(record.ts) {
-            follower.sched.follow_jiffies(follower.jiffies.now());
-        }
-        follower.limit_clocks(record);
-        follower.begin_told(record.cpu);
-        follower.record(record);
-        follower.cpu(record.cpu).last_resched = record.need_resched;
-        follower.cpu(record.cpu).last_ts = record.ts;
-        if !record.what.is_inside() {
-            follower.cpu(record.cpu).first_probe = None;
-        }
-        follower.ask_again(record);
-        follower.take_effects(record.cpu);
-        let over = follower.next_on_cpu[at].is_none_or(|next| {
-            let record_after = &records[next];
-            !record_after.what.is_inside()
-                || record.softirq && !record_after.softirq
-                || further_passes.contains(&next)
-        });
-        if over {
-            follower.end_requeue(record);
-            follower.end_softirq(record);
-            follower.end_locks(record);
-            follower.take_effects(record.cpu);
-        }
-        follower.follow_same_silently(record);
-        follower.take_effects(record.cpu);
-        follower.end_told(record);
-        follower.leave_queue_for_sleep(record);
-        follower.note_charged_ahead();
-        follower.end_timers_softirq(record);
-        follower.hold(record);
-    }
+        follower.follow();
+        follower
+    });
+    let mut follower = Follower::new(facts, records, weights);
+    follower.follow();
     follower.judge
+}
+
+impl<'a> Follower<'a> {
+    fn new(facts: &'a Facts, records: &'a [Record], weights: Weights) -> Follower<'a> {
+        let start = records.first().map_or(0, |record| record.ts);
+        let tick_nsec = facts.profile.tick_nsec();
+        let jiffies = Jiffies::new(facts.clock, tick_nsec, records, facts.topology.nr_cpus());
+        let phase = jiffies.phase();
+        let first_jiffy = jiffies.now();
+        let sched = start::scheduler(facts, start, first_jiffy);
+        let mut follower = Follower {
+            cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
+            charges: vec![Charges::default(); facts.topology.nr_cpus()],
+            names: Names::new(facts),
+            facts,
+            records,
+            at: 0,
+            sched,
+            jiffies,
+            pinned: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            judge: Judge::default(),
+            wakeups: BTreeMap::new(),
+            raised: Vec::new(),
+            softirq_delay: 0,
+            placements: BTreeMap::new(),
+            ahead: ahead::wakeups(records),
+            syncs: BTreeMap::new(),
+            bounds: BTreeMap::new(),
+            wakees: Wakees::new(first_jiffy, facts.profile.hz),
+            next_on_cpu: ahead::next_on_cpu(records),
+            old_names: ahead::last_old_names(records),
+            shows_state: gaps::shows_state(records),
+            exiting: BTreeSet::new(),
+            groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
+            weights,
+            shown_weights: Vec::new(),
+            addresses: BTreeMap::new(),
+            times: Times::new(records, facts.topology.nr_cpus()),
+            whereabouts: Whereabouts::new(records, facts.topology.nr_cpus()),
+            raced: BTreeMap::new(),
+            unsure: BTreeSet::new(),
+            from_before: BTreeSet::new(),
+            limits: Limits::new(records, tick_nsec, phase),
+            phases: Phases::find(facts, records),
+            clock_told: BTreeMap::new(),
+            passed_over: BTreeMap::new(),
+            picks_of_idle: BTreeMap::new(),
+            other_policy: BTreeMap::new(),
+        };
+        follower.softirq_delay = softirq::usual_delay(records, &follower.next_on_cpu);
+        follower
+    }
+
+    /// Follows the recording to its end.
+    fn follow(&mut self) {
+        self.start_running();
+        let records = self.records;
+        let further_passes = ahead::further_passes(records);
+        for at in ahead::order(records, &self.next_on_cpu, &further_passes) {
+            let record = &records[at];
+            self.run_softirqs(record);
+            if record.cpu as usize >= self.cpus.len() {
+                self.judge.mended("events of CPUs that the machine lacks");
+                continue;
+            }
+            self.at = at;
+            if self.jiffies.pass(record.ts) {
+                self.sched.follow_jiffies(self.jiffies.now());
+            }
+            self.limit_clocks(record);
+            self.change_weights(record);
+            self.begin_told(record.cpu);
+            self.record(record);
+            self.cpu(record.cpu).last_resched = record.need_resched;
+            self.cpu(record.cpu).last_ts = record.ts;
+            if !record.what.is_inside() {
+                self.cpu(record.cpu).first_probe = None;
+            }
+            self.ask_again(record);
+            self.take_effects(record.cpu);
+            let over = self.next_on_cpu[at].is_none_or(|next| {
+                let record_after = &records[next];
+                !record_after.what.is_inside()
+                    || record.softirq && !record_after.softirq
+                    || further_passes.contains(&next)
+            });
+            if over {
+                self.end_requeue(record);
+                self.end_softirq(record);
+                self.end_locks(record);
+                self.take_effects(record.cpu);
+            }
+            self.follow_same_silently(record);
+            self.take_effects(record.cpu);
+            self.end_told(record);
+            self.leave_queue_for_sleep(record);
+            self.note_charged_ahead();
+            self.end_timers_softirq(record);
+            self.hold(record);
+        }
+    }
 }
 
 impl Follower<'_> {
@@ -282,6 +308,7 @@ impl Follower<'_> {
             } => self.fork(r, *parent, *child, comm),
             What::WakeupNew { pid, prio, target } => self.wakeup_new(r, *pid, *prio, *target),
             What::Mkdir { path, .. } => self.mkdir(r, path),
+            What::SetShares { .. } => {}
             What::Attach { pid, path, .. } => self.attach(r, *pid, path),
             What::Probe {
                 point,

@@ -193,9 +193,11 @@ impl Follower<'_> {
                 | What::WakeupNew { .. }
                 | What::Fork { .. }
                 | What::Attach { .. } => return false,
-                What::Waking { .. } | What::Mkdir { .. } | What::Exit { .. } | What::Timer => {
-                    return true;
-                }
+                What::Waking { .. }
+                | What::Mkdir { .. }
+                | What::SetShares { .. }
+                | What::Exit { .. }
+                | What::Timer => return true,
             }
         }
         false

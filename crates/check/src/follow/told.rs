@@ -11,7 +11,7 @@ use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::Record;
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint, ProbeValues, Told};
-use fairwind_sched::{SeId, TaskId};
+use fairwind_sched::{Release, SeId, TaskId};
 
 /// Fields that one decision compares.
 struct Aspect {
@@ -107,18 +107,37 @@ impl Follower<'_> {
 
     /// The first probe at a point is that of a task, and those after it are of the groups above.
     pub(super) fn told_of(&mut self, point: ProbePoint, task: TaskId) {
-        let mut se = self.sched.tasks[task].se;
-        let mut at = 0;
-        while se.is_some() {
-            let parent = self.sched.ses[se].parent;
-            let told = self.told();
-            let Some(next) = told[at..].iter().position(|told| told.point == point) else {
-                return;
-            };
-            at += next;
-            told[at].se = se;
-            at += 1;
-            se = parent;
+        self.told_in_order(point, &self.upwards(self.sched.tasks[task].se));
+    }
+
+    /// A task is put on a queue, other than by a wakeup: CFS places the groups above it alone.
+    pub(super) fn told_of_enqueue(&mut self, task: TaskId) {
+        let entities = self.upwards(self.sched.tasks[task].se);
+        let left_alone = usize::from(self.sched.profile.release == Release::V6_1);
+        self.told_in_order(ProbePoint::PlaceEntity, &entities[left_alone..]);
+    }
+
+    /// A CPU goes on from one task to another: CFS goes down to that if the first was of another class.
+    pub(super) fn told_of_next(&mut self, prev: TaskId, next: TaskId) {
+        let mut entities = self.upwards(self.sched.tasks[next].se);
+        if self.sched.profile.release == Release::V6_1 && !self.sched.is_fair(prev) {
+            entities.reverse();
+        }
+        self.told_in_order(ProbePoint::SetNextEntity, &entities);
+    }
+
+    /// An entity and the groups above it.
+    fn upwards(&self, se: SeId) -> Vec<SeId> {
+        let above = |&se: &SeId| Some(self.sched.ses[se].parent).filter(|se| se.is_some());
+        std::iter::successors(Some(se).filter(|se| se.is_some()), above).collect()
+    }
+
+    /// The probes at a point are of these entities, as far as there are any.
+    fn told_in_order(&mut self, point: ProbePoint, entities: &[SeId]) {
+        let at_point = |told: &&mut Told| told.point == point;
+        let told = self.told().iter_mut().filter(at_point);
+        for (told, &se) in told.zip(entities) {
+            told.se = se;
         }
     }
 
@@ -157,6 +176,7 @@ impl Follower<'_> {
         let (se, point) = (held.se, held.told.point);
         if point != ProbePoint::StatRuntime {
             self.addresses.insert(held.told.id, se);
+            self.note_weight(held);
         }
         let ours = |field: ProbeField| held.ours[field as usize];
         let told = |field: ProbeField| held.told.values[field as usize];
@@ -229,7 +249,7 @@ impl Follower<'_> {
         Class::Ours
     }
 
-    fn entity_name(&self, se: SeId) -> String {
+    pub(super) fn entity_name(&self, se: SeId) -> String {
         let entity = &self.sched.ses[se];
         if entity.is_task() {
             return self.name(entity.task);

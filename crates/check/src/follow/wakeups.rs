@@ -382,7 +382,7 @@ impl Follower<'_> {
                 self.uncharged_clock(kernel, task, read)
             }
         });
-        self.told_of(ProbePoint::PlaceEntity, task);
+        self.told_of_enqueue(task);
         let clock = match told {
             Some(told) => told,
             None => {

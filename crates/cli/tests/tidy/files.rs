@@ -11,12 +11,17 @@ const BANNED_STEMS: [&str; 8] = [
 ];
 
 /// Large files by how their paths begin and end, each with its reason.
-const LARGE_FILES: [(&str, &str, &str); 2] = [
+const LARGE_FILES: [(&str, &str, &str); 3] = [
     ("Cargo.lock", "", "made by cargo"),
     (
         "recordings/",
         "/trace.txt.xz",
         "what a real kernel did, which the scheduler is held against",
+    ),
+    (
+        "recordings/many-cpus-",
+        "/sched-debug.before",
+        "the queues of 32 CPUs",
     ),
 ];
 

@@ -16,11 +16,24 @@ use crate::sched::Sched;
 use crate::units::{CfsRqId, GroupId, SeId};
 
 impl Sched {
+    /// What a group's entities are told to weigh tells nothing of the group's load: its weight is not sure.
+    pub fn leave_loads(&mut self) {
+        self.hold_probes();
+        if let Some(probes) = &mut self.probes {
+            probes.leaves_loads = true;
+        }
+    }
+
     /// The entity of a group that has just been given a weight has another one in the other kernel.
     pub(crate) fn follow_group_weight(&mut self, se: SeId, weight: u64) {
         let cfs_rq = self.ses[se].my_q;
         let held = self.ses[se].load.weight;
+        let leaves_loads = self
+            .probes
+            .as_ref()
+            .is_some_and(|probes| probes.leaves_loads);
         if cfs_rq.is_none()
+            || leaves_loads
             || weight <= MIN_SHARES
             || self.cfs_rqs[cfs_rq].load.weight == 0
             || self.calc_group_shares(cfs_rq) != held

@@ -1,0 +1,125 @@
+//! The weights of groups over time.
+//!
+//! Model.   A probe of `sched_group_set_shares` tells each change. Without one, a group's weight is learned, if somebody has
+//!          set it: from what its entities are shown to weigh, where something shows that, and from the kernel's decisions.
+//!          Where neither speaks against it, a group has its final weight from the start.
+//! Units.   Weights as the kernel holds them: `cpu.shares`, scaled as weights of entities are.
+
+mod decisions;
+mod shown;
+
+use super::Follower;
+use crate::facts::Facts;
+use crate::record::{Record, What};
+use fairwind_sched::entity::{scale_load, scale_load_down};
+use fairwind_sched::probe::{ProbeField, ProbePoint};
+pub(super) use shown::Shown;
+use std::collections::BTreeMap;
+
+/// `cpu.shares` of a group that is made.
+const DEFAULT_SHARES: u64 = 1024;
+
+/// A group's weights: from which record on, and how much. The first is that with which it is made.
+type Course = Vec<(usize, u64)>;
+
+/// The courses of groups, by path, whose weights changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Weights(BTreeMap<String, Course>);
+
+impl Weights {
+    /// The weights that are told, or else learned from following the recording with others.
+    pub(super) fn find<'a>(
+        facts: &'a Facts,
+        records: &'a [Record],
+        follow: impl Fn(Weights, bool) -> Follower<'a> + Sync,
+    ) -> Weights {
+        let told = Weights::told(records);
+        let set = |shares: u64| shares != DEFAULT_SHARES;
+        if told != Weights::default() || !facts.groups.values().any(|group| set(group.shares)) {
+            return told;
+        }
+        let mut weights = Weights::in_the_end(facts);
+        if records.iter().any(shows_weight) {
+            let shown = shown::learn(facts, |weights| {
+                follow(weights.clone(), false).shown_weights
+            });
+            weights.0.extend(shown.0);
+        }
+        decisions::refine(weights, facts, records, |weights| {
+            follow(weights.clone(), true).judge.disagreements
+        })
+    }
+
+    fn told(records: &[Record]) -> Weights {
+        let mut paths = BTreeMap::new();
+        let mut weights = Weights::default();
+        for (at, r) in records.iter().enumerate() {
+            match &r.what {
+                What::Mkdir { id, path, .. } => {
+                    paths.insert(id, path);
+                }
+                What::SetShares { id, shares } => {
+                    let Some(&path) = paths.get(id) else { continue };
+                    let course = weights.0.entry(path.clone());
+                    course.or_insert_with(as_made).push((at, *shares));
+                }
+                _ => {}
+            }
+        }
+        weights
+    }
+
+    /// Groups whose weight was set have had that all the time.
+    fn in_the_end(facts: &Facts) -> Weights {
+        let groups = facts.groups.iter();
+        let set = groups.filter(|(_, group)| group.shares != DEFAULT_SHARES);
+        let course = |shares| vec![(0, scale_load(shares))];
+        Weights(
+            set.map(|(path, group)| (path.clone(), course(group.shares)))
+                .collect(),
+        )
+    }
+
+    /// Groups keep the weights that they are made with.
+    fn as_made(facts: &Facts) -> Weights {
+        let paths = facts.groups.keys().cloned();
+        Weights(paths.map(|path| (path, as_made())).collect())
+    }
+}
+
+fn as_made() -> Course {
+    vec![(0, scale_load(DEFAULT_SHARES))]
+}
+
+/// Does a record show what an entity weighs that is put on a queue?
+fn shows_weight(r: &Record) -> bool {
+    match &r.what {
+        What::Probe { point, values, .. } => {
+            *point == ProbePoint::PlaceEntity && values[ProbeField::Weight as usize].is_some()
+        }
+        _ => false,
+    }
+}
+
+impl Follower<'_> {
+    /// The weight with which a group is made, if it is not its last.
+    pub(super) fn first_shares(&self, path: &str) -> Option<u64> {
+        let (_, first) = self.weights.0.get(path)?.first()?;
+        Some(scale_load_down(*first))
+    }
+
+    /// Before a record is followed: groups get the weights that they have from then on.
+    pub(super) fn change_weights(&mut self, r: &Record) {
+        for (path, course) in &self.weights.0 {
+            let changed = course.iter().skip(1).find(|(at, _)| *at == self.at);
+            let group = self.groups.get(path).copied();
+            let (Some(&(_, shares)), Some(group)) = (changed, group) else {
+                continue;
+            };
+            let shares = scale_load_down(shares);
+            if self.sched.set_shares(group, shares, r.ts).is_err() {
+                self.judge.mended("groups with settings that cannot be");
+            }
+        }
+    }
+}

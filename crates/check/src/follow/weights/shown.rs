@@ -1,0 +1,243 @@
+//! Weights of groups learned from what their entities are shown to weigh.
+//!
+//! Model.   `place_entity` shows what a group's entity weighs on a CPU: the group's weight times the CPU's part of its load.
+//!          Ours knows that part nearly, and so nearly the group's weight. Of the weights that the group may have had (the
+//!          one it is made with, the one it has in the end, and those of entities that had the whole load) the course is
+//!          taken that is nearest to what was shown with the fewest changes.
+//! Deviations. A change comes with the first weight that shows it.
+
+use super::{Course, DEFAULT_SHARES, Weights};
+use crate::facts::Facts;
+use crate::follow::Follower;
+use fairwind_sched::entity::scale_load;
+use fairwind_sched::probe::{Held, ProbeField, ProbePoint};
+use std::collections::BTreeMap;
+
+/// How far off what is shown counts at most, as a logarithm: it may hang on a load that ours does not know.
+const FARTHEST: f64 = 1.0;
+/// As much as four weights that are shown twice as large.
+const COST_OF_CHANGE: f64 = 4.0 * std::f64::consts::LN_2;
+/// A weight that the group may have had in between is shown so often,
+const OFTEN: usize = 6;
+/// as nearly as this, as a logarithm.
+const NEAR: f64 = 0.01;
+/// What is learned is followed and learned from so often: a group's weight has a part in what is on its queues.
+const ROUNDS: usize = 2;
+
+/// What a probe showed of a group's weight.
+#[derive(Clone, Debug)]
+pub(in crate::follow) struct Shown {
+    at: usize,
+    path: String,
+    /// What its entity on a CPU weighs.
+    weight: u64,
+    /// What ours weighs there, and how much the whole group does.
+    ours: u64,
+    shares: u64,
+}
+
+impl Shown {
+    /// How much the group weighs, if ours knows the CPU's part of its load.
+    fn of_group(&self) -> f64 {
+        self.weight as f64 * self.shares as f64 / self.ours as f64
+    }
+
+    /// Has the entity all that the group weighs?
+    fn is_whole(&self) -> bool {
+        self.ours == self.shares
+    }
+
+    fn distance(&self, shares: u64) -> f64 {
+        if self.weight > shares {
+            return FARTHEST;
+        }
+        let apart = (self.of_group() / shares as f64).ln().abs();
+        apart.min(FARTHEST)
+    }
+}
+
+/// The same of each time that the recording was followed, with other weights.
+type Views<'a> = Vec<&'a Shown>;
+
+/// How far a group's weight is from what was shown: where it was followed with that weight, if it was.
+fn distance(views: &Views<'_>, shares: u64) -> f64 {
+    let least = |views: &mut dyn Iterator<Item = &&Shown>| {
+        let distances = views.map(|view| view.distance(shares));
+        distances.min_by(f64::total_cmp)
+    };
+    let own = least(&mut views.iter().filter(|view| view.shares == shares));
+    own.or_else(|| least(&mut views.iter())).unwrap_or(FARTHEST)
+}
+
+/// Learns the weights from what is shown while the recording is followed as `observe` does.
+pub(super) fn learn(facts: &Facts, observe: impl Fn(&Weights) -> Vec<Shown>) -> Weights {
+    let mut weights = Weights::default();
+    let mut runs = vec![observe(&weights)];
+    if learned(facts, &runs) == weights {
+        return weights;
+    }
+    runs.push(observe(&Weights::as_made(facts)));
+    for _ in 0..ROUNDS {
+        let next = learned(facts, &runs);
+        if next == weights {
+            break;
+        }
+        weights = next;
+        runs.push(observe(&weights));
+    }
+    learned(facts, &runs)
+}
+
+fn learned(facts: &Facts, runs: &[Vec<Shown>]) -> Weights {
+    let mut weights = Weights::default();
+    for (path, group) in &facts.groups {
+        let mut shown: BTreeMap<usize, Views<'_>> = BTreeMap::new();
+        let own = runs.iter().flatten().filter(|shown| shown.path == *path);
+        for view in own {
+            shown.entry(view.at).or_default().push(view);
+        }
+        let last = scale_load(group.shares);
+        let views: Vec<&Views<'_>> = shown.values().collect();
+        let times = std::iter::once(0).chain(shown.keys().skip(1).copied());
+        let mut course: Course = times.zip(course(&views, last)).collect();
+        course.dedup_by_key(|(_, shares)| *shares);
+        if course.iter().any(|&(_, shares)| shares != last) {
+            weights.0.insert(path.clone(), course);
+        }
+    }
+    weights
+}
+
+/// What a group weighed at each time that something was shown, and `last` in the end: the course with the least distance from
+/// what was shown.
+fn course(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
+    let choices = choices(shown, last);
+    // The least distance of a course that ends with each choice, and where that came from.
+    let mut costs = vec![0.0; choices.len()];
+    let mut came_from: Vec<Vec<usize>> = Vec::new();
+    for views in shown {
+        let best = least(&costs);
+        let from = |choice: usize| {
+            if costs[choice] <= costs[best] + COST_OF_CHANGE {
+                choice
+            } else {
+                best
+            }
+        };
+        let sources: Vec<usize> = (0..choices.len()).map(from).collect();
+        let cost = |(choice, &source): (usize, &usize)| {
+            let change = if choice == source {
+                0.0
+            } else {
+                COST_OF_CHANGE
+            };
+            costs[source] + change + distance(views, choices[choice])
+        };
+        costs = sources.iter().enumerate().map(cost).collect();
+        came_from.push(sources);
+    }
+    for (cost, &choice) in costs.iter_mut().zip(&choices) {
+        if choice != last {
+            *cost += COST_OF_CHANGE;
+        }
+    }
+    let mut choice = least(&costs);
+    let mut course = Vec::new();
+    for sources in came_from.iter().rev() {
+        course.push(choices[choice]);
+        choice = sources[choice];
+    }
+    course.reverse();
+    course
+}
+
+/// What a group may have weighed: what it was made with, what it weighs in the end, and what an entity weighed that had all
+/// of it, if many others show the same.
+fn choices(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
+    let mut choices = vec![last, scale_load(DEFAULT_SHARES)];
+    let views = || shown.iter().flat_map(|views| views.iter());
+    for whole in views().filter(|view| view.is_whole()) {
+        let near = |view: &&&Shown| (view.of_group() / whole.weight as f64).ln().abs() < NEAR;
+        if !choices.contains(&whole.weight) && views().filter(near).count() >= OFTEN {
+            choices.push(whole.weight);
+        }
+    }
+    choices
+}
+
+fn least(costs: &[f64]) -> usize {
+    let least = |&a: &usize, &b: &usize| costs[a].total_cmp(&costs[b]);
+    (0..costs.len()).min_by(least).unwrap_or(0)
+}
+
+impl Follower<'_> {
+    /// Notes what a probe showed of a group's weight.
+    pub(in crate::follow) fn note_weight(&mut self, held: &Held) {
+        let cfs_rq = self.sched.ses[held.se].my_q;
+        let shown = held.told.values[ProbeField::Weight as usize];
+        let ours = held.ours[ProbeField::Weight as usize];
+        let (Some(weight), Some(ours)) = (shown, ours) else {
+            return;
+        };
+        if cfs_rq.is_none() || held.told.point != ProbePoint::PlaceEntity || ours == 0 {
+            return;
+        }
+        self.shown_weights.push(Shown {
+            at: self.at,
+            path: self.entity_name(held.se),
+            weight,
+            ours,
+            shares: self.sched.groups[self.sched.cfs_rqs[cfs_rq].tg].shares,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entity that weighs so much where ours, with a group of `shares`, gives it `ours`.
+    fn shown(weight: u64, ours: u64, shares: u64) -> Shown {
+        Shown {
+            at: 0,
+            path: String::new(),
+            weight,
+            ours,
+            shares,
+        }
+    }
+
+    #[test]
+    fn a_course_changes_where_what_is_shown_does() {
+        let (made, last) = (scale_load(DEFAULT_SHARES), scale_load(512));
+        let before = shown(made / 3, last / 3, last);
+        let after = shown(last / 3, last / 3, last);
+        let course = |shown: &[&Shown]| {
+            let views: Vec<Views<'_>> = shown.iter().map(|shown| vec![*shown]).collect();
+            course(&views.iter().collect::<Vec<_>>(), last)
+        };
+        let many = [&before; 6];
+        let found = course(&[&many[..], &[&after; 2]].concat());
+        assert_eq!(found, [vec![made; 6], vec![last; 2]].concat());
+        assert_eq!(course(&[&after, &after]), [last; 2]);
+        // Below what a change costs: ours may not know the load.
+        let smaller = shown(last / 5, last / 3, last);
+        assert_eq!(course(&[&smaller, &smaller, &after]), [last; 3]);
+        // More than a group weighs no entity does.
+        assert_eq!(shown(last + 1, last, last).distance(last), FARTHEST);
+    }
+
+    #[test]
+    fn what_one_with_all_of_the_load_weighs_is_a_choice_if_others_agree() {
+        let last = scale_load(512);
+        let whole = shown(scale_load(3000), last, last);
+        let part = shown(scale_load(1500), last / 2, last);
+        let choices_of = |shown: &[&Shown]| {
+            let views: Vec<Views<'_>> = shown.iter().map(|shown| vec![*shown]).collect();
+            choices(&views.iter().collect::<Vec<_>>(), last)
+        };
+        let found = choices_of(&[&whole, &part, &part, &part, &part, &part]);
+        assert!(found.contains(&scale_load(3000)));
+        assert_eq!(choices_of(&[&whole, &part]).len(), 2);
+    }
+}
