@@ -373,3 +373,31 @@ fn many_cpus_of_6_1() {
         ],
     );
 }
+
+#[test]
+fn cpus_that_tasks_may_use_of_6_12() {
+    expect(
+        "affinity-6.12",
+        &[
+            (Measure::State, 19840, 19831),
+            (Measure::Pick, 2022, 2022),
+            (Measure::Preemption, 2734, 2733),
+            (Measure::Placement, 1928, 1836),
+            (Measure::Balance, 96, 62),
+        ],
+    );
+}
+
+#[test]
+fn cpus_that_tasks_may_use_of_6_1() {
+    expect(
+        "affinity-6.1",
+        &[
+            (Measure::State, 8755, 8751),
+            (Measure::Pick, 1779, 1779),
+            (Measure::Preemption, 3036, 3036),
+            (Measure::Placement, 3216, 3101),
+            (Measure::Balance, 84, 56),
+        ],
+    );
+}

@@ -6,9 +6,10 @@
 //!             Ours takes a task for bound once two such placements in a row have told so, and for free
 //!             again when one tells the contrary, or balancing moves it to another CPU. That a new task
 //!             goes to an idle CPU tells half as much: which of several it gets hangs on when each became idle.
-//!             Children are bound as their parent is. Where the kernel takes a waiting task off a CPU other than by
-//!             balancing, that is told to be no longer among those the task may use. A running one that a stopper takes
-//!             elsewhere, because a task woke it for that, is taken for bound to where it goes.
+//!             Children are bound as their parent is. So are all tasks of one program and one forefather, once their
+//!             placements tell that: to the CPUs on which the kernel has put any of them. Where the kernel takes a waiting
+//!             task off a CPU other than by balancing, that is told to be no longer among those the task may use. A running
+//!             one that a stopper takes elsewhere, because a task woke it for that, is taken for bound to where it goes.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
 //! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
 //!             for each CPU on which it has not been yet, and one to take it for free again.
@@ -61,6 +62,9 @@ impl Follower<'_> {
         before: &BeforePlacement,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) {
+        if task == asked {
+            self.learn_family(task, [kernel, ours], before, &ask);
+        }
         let nr_cpus = self.sched.nr_cpus();
         let prev = self.sched.tasks[asked].cpu;
         let mut bounds = match self.bounds.remove(&task) {
@@ -106,6 +110,69 @@ impl Follower<'_> {
         }
         if bounds.streak != 0 {
             self.bounds.insert(task, bounds);
+        }
+    }
+
+    /// Learns from the same placement whether all tasks of one program and one forefather are bound to the CPUs on which the
+    /// kernel has put any of them. If so, and the task is not taken for bound itself, it is from now on.
+    fn learn_family(
+        &mut self,
+        task: TaskId,
+        [kernel, ours]: [CpuId; 2],
+        before: &BeforePlacement,
+        ask: impl Fn(&mut Sched) -> CpuId,
+    ) {
+        let Some(comm) = self.names.comm(task) else {
+            return;
+        };
+        let all = CpuMask::all(self.sched.nr_cpus());
+        let key = (self.wakees.forefather(task), comm.to_owned());
+        let mut family = self.families.remove(&key).unwrap_or_else(|| Bounds {
+            cpus: CpuMask::none(self.sched.nr_cpus()),
+            streak: 0,
+        });
+        let held = !self.is_free(task);
+        let held_before = family.holds();
+        if family.cpus.weight() > 1 && family.cpus != all {
+            let mut under = |cpus: &CpuMask| {
+                self.sched
+                    .ask_otherwise(before, |sched| sched.ask_within(task, cpus, &ask))
+            };
+            let bound = under(&family.cpus);
+            let free = if held { under(&all) } else { Some(ours) };
+            match (bound == Some(kernel), free == Some(kernel)) {
+                (true, false) => family.streak += FORKED,
+                (false, true) => family.streak = 0,
+                _ => {}
+            }
+        }
+        if held_before && !family.cpus.test(kernel) {
+            self.allow_family(&key, kernel);
+        }
+        family.cpus.set(kernel);
+        if !held && family.holds() && family.cpus != all {
+            let cpus = family.cpus.clone();
+            self.allow(task, &cpus);
+            let streak = TELLING;
+            self.bounds.insert(task, Bounds { cpus, streak });
+        }
+        self.families.insert(key, family);
+    }
+
+    /// All of a family that are bound may use a CPU, too.
+    fn allow_family(&mut self, (first, comm): &(TaskId, String), cpu: CpuId) {
+        let bound: Vec<TaskId> = self.bounds.keys().copied().collect();
+        for task in bound {
+            let is_kin =
+                self.wakees.forefather(task) == *first && self.names.comm(task) == Some(comm);
+            let Some(bounds) = self.bounds.get_mut(&task).filter(|_| is_kin) else {
+                continue;
+            };
+            bounds.cpus.set(cpu);
+            if bounds.holds() {
+                let cpus = bounds.cpus.clone();
+                self.allow(task, &cpus);
+            }
         }
     }
 

@@ -101,6 +101,8 @@ pub(crate) struct Follower<'a> {
     syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,
+    /// The same of all tasks of one forefather and one program.
+    families: BTreeMap<(TaskId, String), Bounds>,
     wakees: Wakees,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
@@ -178,6 +180,7 @@ impl<'a> Follower<'a> {
             ahead: ahead::wakeups(records),
             syncs: BTreeMap::new(),
             bounds: BTreeMap::new(),
+            families: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
             next_on_cpu: ahead::next_on_cpu(records),
             old_names: ahead::last_old_names(records),

@@ -49,6 +49,11 @@ impl Names {
         self.names.get(&task).map(|(pid, _)| *pid)
     }
 
+    /// The name of a task, as the recording told it first.
+    pub(super) fn comm(&self, task: TaskId) -> Option<&str> {
+        self.names.get(&task).map(|(_, comm)| comm.as_str())
+    }
+
     /// All tasks that have been named.
     pub(super) fn tasks(&self) -> impl Iterator<Item = TaskId> {
         self.names.keys().copied()

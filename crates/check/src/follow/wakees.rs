@@ -126,7 +126,7 @@ impl Wakees {
         self.counts.insert(child, counts);
     }
 
-    fn forefather(&self, task: TaskId) -> TaskId {
+    pub(super) fn forefather(&self, task: TaskId) -> TaskId {
         self.forefathers.get(&task).copied().unwrap_or(task)
     }
 
