@@ -149,6 +149,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
         follower
     });
     let mut follower = Follower::new(facts, records, weights);
+    follower.report_weights();
     follower.follow();
     follower.judge
 }

@@ -108,6 +108,18 @@ impl Follower<'_> {
         Some(scale_load_down(*first))
     }
 
+    /// Says how many changes were learned.
+    pub(super) fn report_weights(&mut self) {
+        let told = |r: &Record| matches!(r.what, What::SetShares { .. });
+        if self.records.iter().any(told) {
+            return;
+        }
+        let changes = self.weights.0.values().map(|course| course.len() - 1);
+        for _ in 0..changes.sum() {
+            self.judge.mended("changes of groups' weights");
+        }
+    }
+
     /// Before a record is followed: groups get the weights that they have from then on.
     pub(super) fn change_weights(&mut self, r: &Record) {
         for (path, course) in &self.weights.0 {
