@@ -7,7 +7,8 @@
 //!             again when one tells the contrary, or balancing moves it to another CPU. That a new task
 //!             goes to an idle CPU tells half as much: which of several it gets hangs on when each became idle.
 //!             Children are bound as their parent is. So are all tasks of one program and one forefather, once their
-//!             placements tell that: to the CPUs on which the kernel has put any of them. Where the kernel takes a waiting
+//!             placements tell that: to the CPUs on which the kernel has put any of them. So are tasks that ours would move, if
+//!             two passes of balancing are the kernel's once they and those beside them stay where they have been lately. Where the kernel takes a waiting
 //!             task off a CPU other than by balancing, that is told to be no longer among those the task may use. A running
 //!             one that a stopper takes elsewhere, because a task woke it for that, is taken for bound to where it goes.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
@@ -23,6 +24,11 @@ const PLACED: u32 = 2;
 const FORKED: u32 = 1;
 /// So much has to be told in a row before a task is taken for bound.
 const TELLING: u32 = 2 * PLACED;
+
+/// So many passes of balancing do.
+const TELLING_PASSES: u32 = 2;
+/// How often a task ran is looked back.
+const LATELY: usize = 12;
 
 /// A task that may be bound.
 #[derive(Clone, Debug)]
@@ -122,11 +128,10 @@ impl Follower<'_> {
         before: &BeforePlacement,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) {
-        let Some(comm) = self.names.comm(task) else {
+        let Some(key) = self.family_of(task) else {
             return;
         };
         let all = CpuMask::all(self.sched.nr_cpus());
-        let key = (self.wakees.forefather(task), comm.to_owned());
         let mut family = self.families.remove(&key).unwrap_or_else(|| Bounds {
             cpus: CpuMask::none(self.sched.nr_cpus()),
             streak: 0,
@@ -159,12 +164,17 @@ impl Follower<'_> {
         self.families.insert(key, family);
     }
 
+    /// The first forefather of a task, and its program.
+    fn family_of(&self, task: TaskId) -> Option<(TaskId, String)> {
+        let comm = self.names.comm(task)?;
+        Some((self.wakees.forefather(task), comm.to_owned()))
+    }
+
     /// All of a family that are bound may use a CPU, too.
-    fn allow_family(&mut self, (first, comm): &(TaskId, String), cpu: CpuId) {
+    fn allow_family(&mut self, key: &(TaskId, String), cpu: CpuId) {
         let bound: Vec<TaskId> = self.bounds.keys().copied().collect();
         for task in bound {
-            let is_kin =
-                self.wakees.forefather(task) == *first && self.names.comm(task) == Some(comm);
+            let is_kin = self.family_of(task).as_ref() == Some(key);
             let Some(bounds) = self.bounds.get_mut(&task).filter(|_| is_kin) else {
                 continue;
             };
@@ -178,6 +188,9 @@ impl Follower<'_> {
 
     /// Balancing moved a task to a CPU, which it thus may use.
     pub(super) fn moves_to(&mut self, task: TaskId, dest: CpuId) {
+        if !self.been(task).test(dest) {
+            self.suspected.remove(&task);
+        }
         if self.sched.cpu_allowed(task, dest) {
             return;
         }
@@ -185,13 +198,11 @@ impl Follower<'_> {
         self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
     }
 
+    /// A task may use these CPUs, and that is no news: nothing happens to it now.
     fn allow(&mut self, task: TaskId, cpus: &CpuMask) {
-        let cpu = self.sched.tasks[task].cpu;
-        let held = self.sched.rqs[cpu].clock;
-        if self.sched.set_cpus_allowed(task, cpus, held).is_err() {
+        if !self.sched.follow_cpus_allowed(task, cpus) {
             self.judge.mended("tasks bound to CPUs that are not there");
         }
-        self.take_effects(cpu.0);
     }
 
     /// The kernel took the task off a CPU, which it may not use from now on.
@@ -204,6 +215,40 @@ impl Follower<'_> {
             let streak = TELLING;
             self.bounds.insert(task, Bounds { cpus, streak });
         }
+    }
+
+    /// A pass of the kernel's is explained by tasks that are bound to CPUs.
+    pub(super) fn suspect_bound(&mut self, tasks: Vec<(TaskId, CpuMask)>) {
+        for (task, cpus) in tasks {
+            let passes = self.suspected.entry(task).or_default();
+            *passes += 1;
+            if *passes >= TELLING_PASSES {
+                self.allow(task, &cpus);
+                let streak = TELLING;
+                self.bounds.insert(task, Bounds { cpus, streak });
+            }
+        }
+    }
+
+    /// The CPUs on which a task has run lately, and those on which the kernel has put any of its family.
+    pub(super) fn been(&self, task: TaskId) -> CpuMask {
+        let last = self.been.get(&task).into_iter().flatten().copied();
+        let mut been = CpuMask::of(self.sched.nr_cpus(), last);
+        let family = self.family_of(task);
+        if let Some(family) = family.and_then(|key| self.families.get(&key)) {
+            let placed = self.sched.rqs.ids().filter(|&cpu| family.cpus.test(cpu));
+            placed.for_each(|cpu| been.set(cpu));
+        }
+        been
+    }
+
+    /// A task runs on a CPU.
+    pub(super) fn note_been(&mut self, task: TaskId, cpu: CpuId) {
+        let been = self.been.entry(task).or_default();
+        if been.len() == LATELY {
+            been.pop_front();
+        }
+        been.push_back(cpu);
     }
 
     /// The kernel took a running task to a CPU because it may no longer use its own: it is bound to the new one, as far as

@@ -11,17 +11,20 @@
 //!          That a stopper is woken by balancing is seen from the softirq that wakes it.
 
 use super::Follower;
+use super::classify::NOT_ALLOWED;
 use super::cpu::Move;
 use super::passes::{Answer, Asked, Pass, answer};
 use crate::judge::Class;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::balance::{CpuIdleType, PassReport};
 use fairwind_sched::domain::SdId;
-use fairwind_sched::{CpuId, Sched, TaskId, TaskState};
+use fairwind_sched::{CpuId, CpuMask, Sched, TaskId, TaskState};
 
 const NOT_FAILED: Class = Class::NotRecorded("how often balancing had failed");
 /// Beyond this many failures nothing depends on the number.
 const MOST_FAILED: u32 = 8;
+/// How often ours is asked again with tasks that it moved bound to where they have been.
+const MOST_BOUND: usize = 4;
 
 impl Follower<'_> {
     /// Ours balances where the kernel moved nothing.
@@ -197,13 +200,19 @@ impl Follower<'_> {
             failed = (0..=MOST_FAILED).find(fits);
         }
         let now = self.ask_pass(&self.sched, asked, failed);
+        let mut bound = Vec::new();
+        if failed.is_none() && !same(&ours) && !same(&now) {
+            bound = self.bound_by_pass(asked, &ours);
+        }
         let class = match failed {
             Some(_) => NOT_FAILED,
+            None if !bound.is_empty() => NOT_ALLOWED,
             // The state that other CPUs' records have led to meanwhile gives the kernel's answer.
             None if same(&now) => Class::Race,
             None => Class::Ours,
         };
         self.judge_moves(r, asked.kind, &asked.moves, &ours, class);
+        self.suspect_bound(bound);
         for moved in &asked.moves {
             self.moves_to(moved.task, CpuId(moved.dest));
         }
@@ -223,6 +232,38 @@ impl Follower<'_> {
             }
         }
         Some(now.sched)
+    }
+
+    /// The tasks on CPUs that ours takes others from than the kernel, and where they have been lately, if ours does what the
+    /// kernel did once they are bound to that. A CPU of which no task may come is left out, and others are looked at.
+    fn bound_by_pass(&self, asked: &Asked, ours: &Answer) -> Vec<(TaskId, CpuMask)> {
+        let mut bound: Vec<(TaskId, CpuMask)> = Vec::new();
+        let mut base = asked.before.clone();
+        let mut moves = ours.moves.clone();
+        for _ in 0..MOST_BOUND {
+            let others = moves.iter().filter(|moved| !asked.moves.contains(moved));
+            let queued = others.flat_map(|moved| {
+                let beside = self.candidates(CpuId(moved.orig)).into_iter();
+                beside.map(move |task| (task, moved.dest))
+            });
+            let strays = queued.map(|(task, dest)| (task, dest, self.been(task)));
+            let strays =
+                strays.filter(|(_, dest, been)| !been.test(CpuId(*dest)) && been.weight() != 0);
+            let strays: Vec<_> = strays.map(|(task, _, been)| (task, been)).collect();
+            if strays.is_empty() {
+                break;
+            }
+            for (task, cpus) in &strays {
+                base.follow_cpus_allowed(*task, cpus);
+            }
+            bound.extend(strays);
+            let answer = self.ask_pass(&base, asked, None);
+            if answer.moves == asked.moves && answer.pushes == asked.pushes {
+                return bound;
+            }
+            moves = answer.moves;
+        }
+        Vec::new()
     }
 
     /// The fewest failures, of as many as there can have been, after which ours moves something, and what.

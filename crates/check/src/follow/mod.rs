@@ -61,7 +61,7 @@ use jiffies::Jiffies;
 use limits::Limits;
 use phases::Phases;
 use placement::Placement;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasks::Names;
 use times::Times;
 use wakees::Wakees;
@@ -101,6 +101,10 @@ pub(crate) struct Follower<'a> {
     syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,
+    /// How many passes of balancing are explained by tasks bound to where they have been.
+    suspected: BTreeMap<TaskId, u32>,
+    /// The CPUs on which each task has run lately.
+    been: BTreeMap<TaskId, VecDeque<CpuId>>,
     /// The same of all tasks of one forefather and one program.
     families: BTreeMap<(TaskId, String), Bounds>,
     wakees: Wakees,
@@ -181,6 +185,8 @@ impl<'a> Follower<'a> {
             ahead: ahead::wakeups(records),
             syncs: BTreeMap::new(),
             bounds: BTreeMap::new(),
+            suspected: BTreeMap::new(),
+            been: BTreeMap::new(),
             families: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
             next_on_cpu: ahead::next_on_cpu(records),

@@ -152,7 +152,7 @@ impl Follower<'_> {
         } else if self.learn_sync(r, question, kernel, &before, ours) {
             NOT_SYNC
         } else if ours != kernel
-            && self.is_free(task)
+            && !self.is_pinned(task)
             && search
                 .target
                 .is_some_and(|target| self.learn_idle_scan(target, kernel, &before, asks))

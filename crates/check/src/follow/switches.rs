@@ -28,6 +28,9 @@ impl Follower<'_> {
         }
         let prev_task = self.task(prev.pid, &prev.comm, r.cpu, r.ts);
         let next_task = self.task(next.pid, &next.comm, r.cpu, r.ts);
+        if next.pid != 0 {
+            self.note_been(next_task, cpu);
+        }
         let held = self.sched.rqs[cpu].clock;
         let charged = self.cpu(r.cpu).pending_clock.take();
         let clock = match charged {

@@ -142,6 +142,17 @@ impl Sched {
         Some(answer)
     }
 
+    /// A task may use these CPUs alone, and nothing happens to it for that; false if none of them is there.
+    pub fn follow_cpus_allowed(&mut self, task: TaskId, cpus: &CpuMask) -> bool {
+        if !self.active.intersects(cpus) {
+            return false;
+        }
+        let id = self.mask_id(cpus);
+        let t = &mut self.tasks[task];
+        (t.cpus, t.nr_cpus_allowed) = (id, cpus.weight() as u32);
+        true
+    }
+
     fn task_fields(&self, task: TaskId) -> TaskFields {
         let t = &self.tasks[task];
         TaskFields {
