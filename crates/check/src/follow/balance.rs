@@ -16,7 +16,7 @@ use super::cpu::Move;
 use super::passes::{Answer, Asked, Pass, answer};
 use crate::judge::Class;
 use crate::record::{PrevState, Record, What};
-use fairwind_sched::balance::{CpuIdleType, PassReport};
+use fairwind_sched::balance::{CpuIdleType, PassReport, Verdict};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId, TaskState};
 
@@ -239,16 +239,16 @@ impl Follower<'_> {
     fn bound_by_pass(&self, asked: &Asked, ours: &Answer) -> Vec<(TaskId, CpuMask)> {
         let mut bound: Vec<(TaskId, CpuMask)> = Vec::new();
         let mut base = asked.before.clone();
-        let mut moves = ours.moves.clone();
+        let mut tried = tried_by(ours);
         for _ in 0..MOST_BOUND {
-            let others = moves.iter().filter(|moved| !asked.moves.contains(moved));
-            let queued = others.flat_map(|moved| {
-                let beside = self.candidates(CpuId(moved.orig)).into_iter();
-                beside.map(move |task| (task, moved.dest))
+            let queued = tried.iter().flat_map(|&(src, dest)| {
+                let queued = self.candidates(src).into_iter();
+                queued.map(move |task| (task, dest, self.been(task)))
             });
-            let strays = queued.map(|(task, dest)| (task, dest, self.been(task)));
-            let strays =
-                strays.filter(|(_, dest, been)| !been.test(CpuId(*dest)) && been.weight() != 0);
+            let moved = |task: TaskId| asked.moves.iter().any(|moved| moved.task == task);
+            let strays = queued.filter(|(task, dest, been)| {
+                !moved(*task) && !been.test(*dest) && been.weight() != 0
+            });
             let strays: Vec<_> = strays.map(|(task, _, been)| (task, been)).collect();
             if strays.is_empty() {
                 break;
@@ -261,7 +261,7 @@ impl Follower<'_> {
             if answer.moves == asked.moves && answer.pushes == asked.pushes {
                 return bound;
             }
-            moves = answer.moves;
+            tried = tried_by(&answer);
         }
         Vec::new()
     }
@@ -390,6 +390,19 @@ impl Follower<'_> {
         }
         self.judge_moves(r, "active", kernel, &ours, class);
     }
+}
+
+/// From which CPUs ours moved tasks, or found some that may not go, and to which.
+fn tried_by(ours: &Answer) -> Vec<(CpuId, CpuId)> {
+    let reports = ours.sched.pass_reports().iter();
+    let bound = |report: &&PassReport| {
+        let mut candidates = report.candidates.iter();
+        report.moved != 0 || candidates.any(|(_, verdict)| *verdict == Verdict::NotAllowed)
+    };
+    reports
+        .filter(bound)
+        .filter_map(|report| Some((report.src_cpu?, report.dst_cpu)))
+        .collect()
 }
 
 /// What a pass of the kernel looked at it brought up to date, whatever it then moved.
