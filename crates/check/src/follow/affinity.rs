@@ -186,12 +186,18 @@ impl Follower<'_> {
         }
     }
 
-    /// Balancing moved a task to a CPU, which it thus may use.
+    /// Balancing moved a task to a CPU, which it thus may use: one more of those where it is taken to stay, if balancing told
+    /// that, too; else any.
     pub(super) fn moves_to(&mut self, task: TaskId, dest: CpuId) {
-        if !self.been(task).test(dest) {
-            self.suspected.remove(&task);
-        }
         if self.sched.cpu_allowed(task, dest) {
+            return;
+        }
+        let passes = self.suspected.get(&task);
+        let by_passes = passes.is_some_and(|&passes| passes >= TELLING_PASSES);
+        if let Some(bounds) = self.bounds.get_mut(&task).filter(|_| by_passes) {
+            bounds.cpus.set(dest);
+            let cpus = bounds.cpus.clone();
+            self.allow(task, &cpus);
             return;
         }
         self.bounds.remove(&task);
