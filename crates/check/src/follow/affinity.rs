@@ -7,10 +7,11 @@
 //!             again when one tells the contrary, or balancing moves it to another CPU. That a new task
 //!             goes to an idle CPU tells half as much: which of several it gets hangs on when each became idle.
 //!             Children are bound as their parent is. So are all tasks of one program and one forefather, once their
-//!             placements tell that: to the CPUs on which the kernel has put any of them. So are tasks that ours would move, if
-//!             two passes of balancing are the kernel's once they and those beside them stay where they have been lately. Where the kernel takes a waiting
-//!             task off a CPU other than by balancing, that is told to be no longer among those the task may use. A running
-//!             one that a stopper takes elsewhere, because a task woke it for that, is taken for bound to where it goes.
+//!             placements tell that: to the CPUs on which the kernel has put any of them. So are tasks that ours would move,
+//!             if two passes of balancing are the kernel's once they and those beside them stay where they have been
+//!             lately. Where the kernel takes a waiting task off a CPU other than by balancing, that is told to be no longer
+//!             among those the task may use. A running one that a stopper takes elsewhere, because a task woke it for that,
+//!             is taken for bound to where it goes.
 //! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
 //! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
 //!             for each CPU on which it has not been yet, and one to take it for free again.
@@ -25,7 +26,7 @@ const FORKED: u32 = 1;
 /// So much has to be told in a row before a task is taken for bound.
 const TELLING: u32 = 2 * PLACED;
 
-/// So many passes of balancing do.
+/// So many passes of balancing have to tell it of a task.
 const TELLING_PASSES: u32 = 2;
 /// How often a task ran is looked back.
 const LATELY: usize = 12;

@@ -101,12 +101,12 @@ pub(crate) struct Follower<'a> {
     syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,
-    /// How many passes of balancing are explained by tasks bound to where they have been.
-    suspected: BTreeMap<TaskId, u32>,
+    /// Programs of one forefather whose tasks may all be bound.
+    families: BTreeMap<(TaskId, String), Bounds>,
     /// The CPUs on which each task has run lately.
     been: BTreeMap<TaskId, VecDeque<CpuId>>,
-    /// The same of all tasks of one forefather and one program.
-    families: BTreeMap<(TaskId, String), Bounds>,
+    /// How many passes of balancing are explained by a task that is bound to where it has been.
+    suspected: BTreeMap<TaskId, u32>,
     wakees: Wakees,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
@@ -185,9 +185,9 @@ impl<'a> Follower<'a> {
             ahead: ahead::wakeups(records),
             syncs: BTreeMap::new(),
             bounds: BTreeMap::new(),
-            suspected: BTreeMap::new(),
-            been: BTreeMap::new(),
             families: BTreeMap::new(),
+            been: BTreeMap::new(),
+            suspected: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
             next_on_cpu: ahead::next_on_cpu(records),
             old_names: ahead::last_old_names(records),

@@ -49,7 +49,7 @@ impl Names {
         self.names.get(&task).map(|(pid, _)| *pid)
     }
 
-    /// The name of a task, as the recording told it first.
+    /// The name that the recording gives a task.
     pub(super) fn comm(&self, task: TaskId) -> Option<&str> {
         self.names.get(&task).map(|(_, comm)| comm.as_str())
     }

@@ -114,7 +114,8 @@ impl Follower<'_> {
     pub(super) fn told_of_enqueue(&mut self, task: TaskId) {
         let entities = self.upwards(self.sched.tasks[task].se);
         let left_alone = usize::from(self.sched.profile.release == Release::V6_1);
-        self.told_in_order(ProbePoint::PlaceEntity, &entities[left_alone..]);
+        let placed = entities.get(left_alone..).unwrap_or_default();
+        self.told_in_order(ProbePoint::PlaceEntity, placed);
     }
 
     /// A CPU goes on from one task to another: CFS goes down to that if the first was of another class.
