@@ -160,9 +160,8 @@ fn joined([one, other]: [&Course; 2], spans: &[(usize, usize)]) -> Course {
     course
 }
 
-/// The spans of records in which the other run is enough better, so that the fewest disagreements and changes are left. In the
-/// end it is the one.
-/// What is left costs so much.
+/// The spans of records in which the other run is enough better, so that the fewest disagreements and changes are left, and
+/// what these cost. In the end it is the one.
 fn spans(one: &[usize], other: &[usize]) -> (Vec<(usize, usize)>, usize) {
     let mut misses: Vec<(usize, bool)> = one.iter().map(|&at| (at, false)).collect();
     misses.extend(other.iter().map(|&at| (at, true)));

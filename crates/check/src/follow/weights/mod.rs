@@ -108,10 +108,22 @@ impl Follower<'_> {
         Some(scale_load_down(*first))
     }
 
-    /// Says how many changes were learned.
+    /// Says how many changes were learned, and how many are told of groups of which no record says which they are.
     pub(super) fn report_weights(&mut self) {
-        let told = |r: &Record| matches!(r.what, What::SetShares { .. });
-        if self.records.iter().any(told) {
+        let made = |id: u64| {
+            let mut records = self.records.iter();
+            records.any(|r| matches!(r.what, What::Mkdir { id: of, .. } if of == id))
+        };
+        let told = self.records.iter().filter_map(|r| match r.what {
+            What::SetShares { id, .. } => Some(made(id)),
+            _ => None,
+        });
+        let told: Vec<bool> = told.collect();
+        for _ in told.iter().filter(|made| !**made) {
+            self.judge
+                .mended("weights of groups made before the recording");
+        }
+        if told.contains(&true) {
             return;
         }
         let changes = self.weights.0.values().map(|course| course.len() - 1);
