@@ -73,7 +73,7 @@ impl Follower<'_> {
         let sleeps = prev.pid != 0
             && prev_state != PrevState::Runnable
             && !self.sched.rqs[cpu].curr_has_left;
-        let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
+        let mut moves = std::mem::take(&mut self.cpu(r.cpu).moves);
         // Sleepers whose dequeue was delayed are taken off before the CPU looks for others' tasks.
         let rq = &self.sched.rqs[cpu];
         let fair = &self.sched.cfs_rqs[rq.cfs];
@@ -91,6 +91,8 @@ impl Follower<'_> {
         };
         if by_stopper {
             self.pushed(r, clock, &moves);
+            let moved = self.cpu(r.cpu).pass_ts.min(clock);
+            self.follow_moves(r.cpu, moved, &std::mem::take(&mut moves));
         }
         if !(pulled && self.newly_idle(r, (clock, now), prev_state, &moves, next_task)) {
             let pulls = pulled && prev.pid != 0;

@@ -34,8 +34,12 @@ impl Follower<'_> {
             at = next;
             let r = &self.records[at];
             if !r.irq {
-                let put = r.what.probed() == Some(ProbePoint::PutPrevEntity);
-                return put || matches!(r.what, What::Switch { .. });
+                // Where one is in a deeper group than the other, entities are set before the first is put.
+                let changes = matches!(
+                    r.what.probed(),
+                    Some(ProbePoint::PutPrevEntity | ProbePoint::SetNextEntity)
+                );
+                return changes || matches!(r.what, What::Switch { .. });
             }
         }
         false
