@@ -56,7 +56,7 @@ use changes::PassedOver;
 use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::{CpuId, GroupId, Sched, SeId, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, GroupId, Sched, SeId, TaskId};
 use jiffies::Jiffies;
 use limits::Limits;
 use phases::Phases;
@@ -107,6 +107,10 @@ pub(crate) struct Follower<'a> {
     been: BTreeMap<TaskId, VecDeque<CpuId>>,
     /// How many passes of balancing are explained by a task that is bound to where it has been.
     suspected: BTreeMap<TaskId, u32>,
+    /// Entities above the task that ran before a pick which have yielded, by their queue.
+    yielded: Vec<(CfsRqId, SeId)>,
+    /// Which way guesses of groups' virtual runtimes were last moved, and how far.
+    steps: BTreeMap<SeId, (bool, u64)>,
     wakees: Wakees,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
@@ -188,6 +192,8 @@ impl<'a> Follower<'a> {
             families: BTreeMap::new(),
             been: BTreeMap::new(),
             suspected: BTreeMap::new(),
+            yielded: Vec::new(),
+            steps: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
             next_on_cpu: ahead::next_on_cpu(records),
             old_names: ahead::last_old_names(records),

@@ -1,13 +1,16 @@
 //! What a pick tells of virtual runtimes that nothing shows.
 //!
 //! Model.   6.1 picks the entity with the least virtual runtime. Where ours had another one, and the virtual runtime
-//!          of either is a guess because it is a group's, the guess goes as far as the pick tells: to the other's.
-//!          Buddies are picked out of order and tell nothing. Later releases pick, of those that are owed CPU time, the one with
-//!          the earliest deadline: where no record shows any state, what groups and tasks from before had is a guess, and gives way.
+//!          of either is a guess because it is a group's, the guess goes as far as the pick tells: to the other's, and if
+//!          that was not enough for the next pick, twice as far each time. One that yielded gives way to the second, unless
+//!          that is further behind than the wakeup granularity: so far apart are they at least, or at most. Other buddies are
+//!          picked out of order and tell nothing. Later releases pick, of those that are owed CPU time, the one with the
+//!          earliest deadline: where no record shows any state, what groups and tasks from before had is a guess, and gives
+//!          way.
 //! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1, `pick_eevdf` @ 6.12.
 
 use super::Follower;
-use fairwind_sched::{SeId, TaskId};
+use fairwind_sched::{CpuId, Sched, SeId, TaskId};
 
 impl Follower<'_> {
     /// The kernel picked one task, and ours another one of the same CPU.
@@ -18,29 +21,63 @@ impl Follower<'_> {
         let Some((kernel, ours)) = self.siblings_above(kernel, ours) else {
             return;
         };
-        let queue = &self.sched.cfs_rqs[self.sched.ses[kernel].cfs_rq];
-        let buddies = [queue.next, queue.last, queue.skip];
+        let cfs_rq = self.sched.ses[kernel].cfs_rq;
+        let queue = &self.sched.cfs_rqs[cfs_rq];
+        let buddies = [queue.next, queue.last];
         if buddies.contains(&kernel) || buddies.contains(&ours) {
             return;
         }
         if !self.shows_state && self.facts.picks_by_deadline() {
             return self.follow_order_by_deadline(kernel, ours);
         }
+        // How much further than the one that was picked the other one is at least.
+        let yielded = self.yielded.iter().find(|(queue, _)| *queue == cfs_rq);
+        let behind = match yielded {
+            Some(&(_, se)) if se == kernel => self.sched.wakeup_gran(kernel).wrapping_add(1),
+            Some(&(_, se)) if se == ours => self.sched.wakeup_gran(ours).wrapping_neg(),
+            _ => 0,
+        };
         let vruntime = |se: SeId| self.sched.ses[se].vruntime;
-        let (least, most) = (vruntime(kernel), vruntime(ours));
-        if least.wrapping_sub(most).cast_signed() <= 0 {
+        let (least, most) = (vruntime(kernel).wrapping_add(behind), vruntime(ours));
+        let short = least.wrapping_sub(most);
+        if short.cast_signed() <= 0 {
             return;
         }
         let guessed = |se: SeId| !self.sched.ses[se].is_task() && !self.is_known(se);
-        let (se, at) = if guessed(kernel) {
-            (kernel, most)
+        let (se, ahead) = if guessed(kernel) {
+            (kernel, false)
         } else if guessed(ours) {
-            (ours, least)
+            (ours, true)
         } else {
             return;
         };
-        let deadline = self.sched.ses[se].deadline;
-        self.sched.follow_entity(se, at, deadline);
+        let step = match self.steps.get(&se) {
+            Some(&(before, step)) if before == ahead => short.max(step.saturating_mul(2)),
+            _ => short,
+        };
+        self.steps.insert(se, (ahead, step));
+        self.shift(se, if ahead { step } else { step.wrapping_neg() });
+    }
+
+    /// A pick on a CPU was the kernel's: guesses there are no longer moved ever further.
+    pub(super) fn order_agrees(&mut self, cpu: CpuId) {
+        let Sched { ses, cfs_rqs, .. } = &self.sched;
+        self.steps
+            .retain(|se, _| cfs_rqs[ses[*se].cfs_rq].cpu != cpu);
+    }
+
+    /// Before a pick: which entities of a CPU's running task have yielded.
+    pub(super) fn note_yielded(&mut self, curr: TaskId) {
+        self.yielded.clear();
+        let mut se = self.sched.tasks[curr].se;
+        while self.sched.is_fair(curr) && se.is_some() {
+            let cfs_rq = self.sched.ses[se].cfs_rq;
+            let skip = self.sched.cfs_rqs[cfs_rq].skip;
+            if skip.is_some() {
+                self.yielded.push((cfs_rq, skip));
+            }
+            se = self.sched.ses[se].parent;
+        }
     }
 
     /// The one that was picked was eligible, and the other one was not, or its deadline came later. A guess goes

@@ -213,6 +213,7 @@ impl Follower<'_> {
             least_vruntime: Some(self.least_vruntime(cpu, None) == Some(next)),
         };
         let before: Vec<Shown> = candidates.iter().map(|&task| self.shown(task)).collect();
+        self.note_yielded(self.sched.rqs[cpu].curr);
         let (switch, possible) = self.sched.follow_switch(cpu, clock, next);
         if self.is_ordinary(next) && self.sched.is_fair(next) && candidates.len() >= 2 {
             if self.unsure.contains(&next) {
@@ -238,7 +239,9 @@ impl Follower<'_> {
         if self.sched.is_fair(next) && self.sched.is_fair(switch.next) {
             self.learn_idle(next, switch.next);
         }
-        if switch.next != next {
+        if switch.next == next {
+            self.order_agrees(cpu);
+        } else {
             self.throttle_passed(r, switch.next, next);
             self.follow_order(next, switch.next);
             self.unsure.insert(switch.next);

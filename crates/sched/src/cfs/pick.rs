@@ -58,9 +58,13 @@ impl Sched {
         if vdiff <= 0 {
             return -1;
         }
+        i32::from(vdiff > self.wakeup_gran(se) as i64)
+    }
+
+    /// How far `se` has to be ahead of another one for that, in its virtual time.
+    pub fn wakeup_gran(&mut self, se: SeId) -> u64 {
         let gran = self.profile.wakeup_granularity_ns(self.ses[se].depth);
-        let gran = self.ses[se].load.calc_delta_fair(gran) as i64;
-        i32::from(vdiff > gran)
+        self.ses[se].load.calc_delta_fair(gran)
     }
 
     /// The leftmost entity, unless a buddy is close enough.
