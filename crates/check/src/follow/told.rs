@@ -9,7 +9,7 @@ use super::classify::{EARLIER_STATE, NOT_UPDATES};
 use super::placing_clock::NOT_CLOCK;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
-use crate::record::Record;
+use crate::record::{Record, What};
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint, ProbeValues, Told};
 use fairwind_sched::{Release, SeId, TaskId};
 
@@ -57,6 +57,9 @@ const ASPECTS: [Aspect; 3] = [
     },
 ];
 
+/// Loads that differ by less than such a part are the same, but for what groups weigh.
+const LEAST_PART: u64 = 8;
+
 impl Follower<'_> {
     /// What was told on the CPU whose record is followed, and not reached yet.
     pub(super) fn told(&mut self) -> &mut Vec<Told> {
@@ -76,6 +79,49 @@ impl Follower<'_> {
         let probes = self.sched.probes.as_mut();
         for held in probes.map_or(Vec::new(), |probes| std::mem::take(&mut probes.held)) {
             self.judge_held(r, &held);
+            self.drop_sleepers(r, &held);
+        }
+    }
+
+    /// A queue's load was told to be less than ours by what tasks weigh that sleep and are still on it: they are not. That is
+    /// all of them, or the one which goes to sleep in this switch, or the only one that it can be.
+    fn drop_sleepers(&mut self, r: &Record, held: &Held) {
+        let load = ProbeField::AvgLoad as usize;
+        let (Some(told), Some(ours)) = (held.told.values[load], held.ours[load]) else {
+            return;
+        };
+        let Some(more) = ours.checked_sub(told).filter(|&more| more != 0) else {
+            return;
+        };
+        let entity = |task: &TaskId| &self.sched.ses[self.sched.tasks[*task].se];
+        let sleeps =
+            |task: &TaskId| entity(task).sched_delayed && entity(task).cfs_rq == held.cfs_rq;
+        // What groups weigh is not known as well.
+        let makes = |tasks: &[TaskId]| {
+            let weight: u64 = tasks.iter().map(|task| entity(task).weight()).sum();
+            weight != 0 && weight.abs_diff(more) * LEAST_PART <= weight
+        };
+        let all: Vec<TaskId> = self.names.tasks().filter(sleeps).collect();
+        let prev = match &r.what {
+            What::Switch { prev, .. } => self.known(prev.pid),
+            _ => None,
+        };
+        let alone = all.iter().copied().filter(|&task| makes(&[task]));
+        let alone: Vec<TaskId> = alone.collect();
+        let gone = match (
+            makes(&all),
+            prev.filter(|prev| alone.contains(prev)),
+            &alone[..],
+        ) {
+            (true, ..) => all,
+            (_, Some(prev), _) => vec![prev],
+            (_, None, [task]) => vec![*task],
+            _ => return,
+        };
+        for task in gone {
+            if self.sched.follow_delayed_dequeue(task) {
+                self.judge.mended("sleepers that were off their queue");
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Model.      A probe shows Σ w·(v − v0) and Σ w of all that wait in a queue. If ours are others, and taking the weight
 //!             and the virtual runtime of one waiting entity as they must be for both sums to be as told gives whole
-//!             numbers for that entity and for no other, then it is this one that was elsewhere.
+//!             numbers for that entity and for no other, and some slices' distance from where it is, then it is this one that
+//!             was elsewhere.
 //! Invariants. Both sums are as told afterwards, or nothing has changed.
 //! Units.      Sums count weights as `scale_load_down` leaves them: of a group's weight ten bits are not told, and stay
 //!             as near to ours as they can.
@@ -13,6 +14,8 @@ use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
 use alloc::vec::Vec;
 
+/// Who waits is no further from where ours is than so many of its slices.
+const MOST_SLICES: u64 = 8;
 /// How many bits of a weight the sums leave out.
 const SHIFT: u32 = 10;
 
@@ -65,6 +68,10 @@ impl Sched {
         }
         let least = weight.cast_unsigned() << SHIFT;
         let ahead = (sum / weight).wrapping_sub(key);
+        let slice = entity.load.clone().calc_delta_fair(entity.slice);
+        if ahead.unsigned_abs() / MOST_SLICES > slice {
+            return None;
+        }
         Some(Fit {
             se,
             weight: entity.load.weight.clamp(least, least | ((1 << SHIFT) - 1)),
@@ -140,6 +147,18 @@ mod tests {
         assert_eq!(sched.ses[group].load.weight, 1000 << 10 | 1023);
         let moved = sched.ses[group].vruntime.wrapping_sub(origin);
         assert_eq!(moved.cast_signed(), key + 500);
+    }
+
+    #[test]
+    fn nobody_waits_many_slices_away() {
+        let (mut sched, [_, group]) = waiting();
+        let root = sched.rqs[CPU].cfs;
+        let (sum, load) = sums(&sched);
+        // By the load told it is the group, which would be a second away from where it is.
+        let told = (sum + 1000 * 1_000_000_000, load - 24);
+        sched.follow_sums(root, SeId::NONE, told.0, told.1);
+        assert_eq!(sums(&sched), (sum, load));
+        assert_eq!(sched.ses[group].load.weight, 1024 << 10);
     }
 
     #[test]
