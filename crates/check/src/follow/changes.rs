@@ -2,7 +2,8 @@
 //!
 //! Model.      Whoever changes a queued task charges its CPU's running task, outside of every other call of the
 //!             scheduler. With such a charge the task of that queue changes whose next record shows another priority
-//!             or policy than ours has; if several do, the one that shows it first. The priority is in switches and
+//!             or policy than ours has; if several do, the one that shows it first. Where chrt is used, it is that
+//!             which changes policies. The priority is in switches and
 //!             wakeups. A charge of a virtual runtime tells a nice level that holds only until the next change, and SCHED_IDLE, by
 //!             their weights; a task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
@@ -13,15 +14,23 @@
 //! Source.     kernel/sched/core.c `__sched_setscheduler` @ 6.1; syscalls.c @ 6.12.
 
 use super::Follower;
-use crate::record::What;
+use crate::record::{Record, What};
 use fairwind_sched::entity::LoadWeight;
 use fairwind_sched::task::{DEFAULT_PRIO, MAX_RT_PRIO};
 use fairwind_sched::{CpuId, Policy, SchedAttr, SeId, TaskId};
 
+/// The command that changes policies.
+const CHRT: &str = "chrt";
 /// So many wakeups in a row have to tell that a task's policy is another one.
 const TELLING: u32 = 2;
 /// So many turns of all others a task of SCHED_NORMAL does not wait.
 const STARVED: u64 = 4;
+
+/// Does somebody use the command that changes policies?
+pub(super) fn uses_chrt(records: &[Record]) -> bool {
+    let runs = |r: &Record| matches!(&r.what, What::Switch { next, .. } if next.comm == CHRT);
+    records.iter().any(runs)
+}
 
 /// A task that ours has picked, and the kernel not.
 #[derive(Clone, Copy, Debug)]
@@ -35,20 +44,28 @@ pub(super) struct PassedOver {
 
 impl Follower<'_> {
     /// A charge of a CPU's running task, which no other call explains: a task of that CPU may have been changed.
-    pub(super) fn changes_other(&mut self, cpu: CpuId) {
+    pub(super) fn changes_other(&mut self, by: u32, cpu: CpuId) {
         let queued = |task: &TaskId| {
             let t = &self.sched.tasks[*task];
             t.cpu == cpu && t.is_queued() && self.is_ordinary(*task)
         };
         let queued: Vec<TaskId> = self.names.tasks().filter(queued).collect();
+        let by = self.sched.rqs[CpuId(by)].curr;
         let changes = queued
             .into_iter()
             .filter_map(|task| Some((self.attr_ahead(task)?, task)))
+            .filter(|&((_, attr), task)| self.changes(by, task, attr))
             .min_by_key(|&((at, _), _)| at);
         if let Some(((_, attr), task)) = changes {
             self.set_attr(task, attr);
             self.take_effects(cpu.0);
         }
+    }
+
+    /// Can it be this task that changes another one so? Where chrt is used, it is that which changes policies.
+    fn changes(&self, by: TaskId, task: TaskId, attr: SchedAttr) -> bool {
+        let same_policy = attr.policy == self.sched.tasks[task].policy;
+        same_policy || by == task || !self.uses_chrt || self.names.comm(by) == Some(CHRT)
     }
 
     /// A sleeping task that is woken, and whose policy a later record tells.
@@ -66,24 +83,28 @@ impl Follower<'_> {
     }
 
     /// Whether a woken task preempted is told: if only SCHED_BATCH explains that it did not, or that it was not of
-    /// SCHED_BATCH that it did, [`TELLING`] times in a row, that is its policy.
+    /// SCHED_BATCH that it did, [`TELLING`] times in a row, that is its policy. It tells as much of its parent, which it has
+    /// its policy from.
     pub(super) fn learn_batch(&mut self, task: TaskId, [kernel, ours]: [bool; 2]) {
-        let t = &mut self.sched.tasks[task];
-        let other = match t.policy {
-            Policy::Normal if !kernel && ours => Policy::Batch,
-            Policy::Batch if kernel && !ours => Policy::Normal,
-            _ => {
-                if kernel {
-                    self.other_policy.remove(&task);
+        let parent = self.parents.get(&task).copied();
+        for task in [Some(task), parent].into_iter().flatten() {
+            let t = &mut self.sched.tasks[task];
+            let other = match t.policy {
+                Policy::Normal if !kernel && ours => Policy::Batch,
+                Policy::Batch if kernel && !ours => Policy::Normal,
+                _ => {
+                    if kernel {
+                        self.other_policy.remove(&task);
+                    }
+                    continue;
                 }
-                return;
+            };
+            let told = self.other_policy.entry(task).or_default();
+            *told += 1;
+            if *told == TELLING {
+                t.policy = other;
+                self.other_policy.remove(&task);
             }
-        };
-        let told = self.other_policy.entry(task).or_default();
-        *told += 1;
-        if *told == TELLING {
-            t.policy = other;
-            self.other_policy.remove(&task);
         }
     }
 

@@ -76,7 +76,7 @@ impl Follower<'_> {
                 // Balancing, or somebody who asks for run times.
                 self.sched.follow_charge(cpu, clock);
                 if !own && !r.irq && !self.moves_next() {
-                    self.changes_other(cpu);
+                    self.changes_other(r.cpu, cpu);
                 }
             }
         } else {

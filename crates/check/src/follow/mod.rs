@@ -111,6 +111,10 @@ pub(crate) struct Follower<'a> {
     yielded: Vec<(CfsRqId, SeId)>,
     /// Which way guesses of groups' virtual runtimes were last moved, and how far.
     steps: BTreeMap<SeId, (bool, u64)>,
+    /// Somebody uses the command that changes policies.
+    uses_chrt: bool,
+    /// Who forked each task in the recording.
+    parents: BTreeMap<TaskId, TaskId>,
     wakees: Wakees,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
@@ -194,6 +198,8 @@ impl<'a> Follower<'a> {
             suspected: BTreeMap::new(),
             yielded: Vec::new(),
             steps: BTreeMap::new(),
+            uses_chrt: changes::uses_chrt(records),
+            parents: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
             next_on_cpu: ahead::next_on_cpu(records),
             old_names: ahead::last_old_names(records),

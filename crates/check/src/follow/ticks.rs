@@ -263,7 +263,7 @@ impl Follower<'_> {
             self.set_prio(curr, prio);
         }
         if !r.irq {
-            self.changes_other(cpu);
+            self.changes_other(r.cpu, cpu);
         }
         self.take_effects(r.cpu);
         self.cpu(r.cpu).charged = Some(charged);

@@ -327,6 +327,7 @@ impl Follower<'_> {
         self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
             sched.ask_fork_cpu(here, task, now)
         });
+        self.parents.insert(task, parent);
         self.inherit_bounds(parent, task);
         // A child may use the CPUs that its parent may, and mostly lives too short to be seen on them.
         let unseen = |pid| !self.whereabouts.runs_on(pid, ours);
