@@ -1,11 +1,12 @@
 //! Which CPUs a task may use: not recorded, and so inferred from where the kernel puts it.
 //!
-//! Model.      Where ours chooses an idle CPU and the kernel another one, the task may be bound to the CPUs
+//! Model.      Where ours chooses one CPU and the kernel another one, the task may be bound to the CPUs
 //!             on which the kernel has put it from then on. Both suppositions, bound and free, are asked
 //!             again at its next placements; where their answers differ, the kernel's tells which holds.
 //!             Ours takes a task for bound once two such placements in a row have told so, and for free
 //!             again when one tells the contrary, or balancing moves it to another CPU. That a new task
-//!             goes to an idle CPU tells half as much: which of several it gets hangs on when each became idle.
+//!             goes to an idle CPU tells half as much: which of several it gets hangs on when each became idle. So does
+//!             a placement where ours chooses a busy CPU, which hangs on loads.
 //!             Children are bound as their parent is. So are all tasks of one program and one forefather, once their
 //!             placements tell that: to the CPUs on which the kernel has put any of them. So are tasks that ours would move,
 //!             if two passes of balancing are the kernel's once they and those beside them stay where they have been
@@ -20,7 +21,7 @@ use super::Follower;
 use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
-/// What a placement tells of bounds, and that of a new task on an idle CPU.
+/// What a placement tells of bounds, and that of a new task on an idle CPU, or where ours chooses a busy one.
 const PLACED: u32 = 2;
 const FORKED: u32 = 1;
 /// So much has to be told in a row before a task is taken for bound.
@@ -76,7 +77,7 @@ impl Follower<'_> {
         let prev = self.sched.tasks[asked].cpu;
         let mut bounds = match self.bounds.remove(&task) {
             Some(bounds) => bounds,
-            None if ours == kernel || !self.sched.idle_cpu(ours) => return,
+            None if ours == kernel => return,
             None => Bounds {
                 cpus: CpuMask::of(nr_cpus, [prev, kernel]),
                 streak: 0,
@@ -100,6 +101,7 @@ impl Follower<'_> {
         };
         match (bound == Some(kernel), free == Some(kernel)) {
             (true, false) if free.is_some_and(idle) => bounds.streak += tells,
+            (true, false) => bounds.streak += FORKED,
             (false, true) => bounds.streak = 0,
             _ => {}
         }
