@@ -156,7 +156,7 @@ fn mix_on_smt_of_6_1() {
             (Measure::State, 2867, 2867),
             (Measure::Pick, 1002, 1002),
             (Measure::Preemption, 1022, 1022),
-            (Measure::Placement, 607, 596),
+            (Measure::Placement, 603, 591),
             (Measure::Balance, 53, 51),
         ],
     );
@@ -379,7 +379,7 @@ fn cpus_that_tasks_may_use_of_6_12() {
     expect(
         "affinity-6.12",
         &[
-            (Measure::State, 19840, 19830),
+            (Measure::State, 19840, 19829),
             (Measure::Pick, 2022, 2022),
             (Measure::Preemption, 2734, 2733),
             (Measure::Placement, 1928, 1848),
@@ -398,6 +398,90 @@ fn cpus_that_tasks_may_use_of_6_1() {
             (Measure::Preemption, 3036, 3036),
             (Measure::Placement, 3214, 3136),
             (Measure::Balance, 74, 62),
+        ],
+    );
+}
+
+#[test]
+fn yields_in_groups_of_6_12() {
+    expect(
+        "yields-6.12",
+        &[
+            (Measure::State, 46621, 45234),
+            (Measure::Pick, 17090, 17084),
+            (Measure::Preemption, 663, 662),
+            (Measure::Placement, 228, 219),
+            (Measure::Balance, 22, 21),
+        ],
+    );
+}
+
+#[test]
+fn yields_in_groups_of_6_1() {
+    expect(
+        "yields-6.1",
+        &[
+            (Measure::State, 49884, 49806),
+            (Measure::Pick, 27624, 27413),
+            (Measure::Preemption, 728, 681),
+            (Measure::Placement, 222, 217),
+            (Measure::Balance, 19, 19),
+        ],
+    );
+}
+
+#[test]
+fn idle_groups_of_6_12() {
+    expect(
+        "idle-groups-6.12",
+        &[
+            (Measure::State, 16431, 14957),
+            (Measure::Pick, 2788, 2787),
+            (Measure::Preemption, 1825, 1823),
+            (Measure::Placement, 1593, 1571),
+            (Measure::Balance, 128, 120),
+        ],
+    );
+}
+
+#[test]
+fn idle_groups_of_6_1() {
+    expect(
+        "idle-groups-6.1",
+        &[
+            (Measure::State, 10311, 9982),
+            (Measure::Pick, 4357, 4344),
+            (Measure::Preemption, 2795, 2777),
+            (Measure::Placement, 2892, 2871),
+            (Measure::Balance, 170, 157),
+        ],
+    );
+}
+
+#[test]
+fn commands_that_change_tasks_of_6_12() {
+    expect(
+        "commands-6.12",
+        &[
+            (Measure::State, 13309, 13108),
+            (Measure::Pick, 2956, 2955),
+            (Measure::Preemption, 2518, 2518),
+            (Measure::Placement, 1036, 1004),
+            (Measure::Balance, 101, 87),
+        ],
+    );
+}
+
+#[test]
+fn commands_that_change_tasks_of_6_1() {
+    expect(
+        "commands-6.1",
+        &[
+            (Measure::State, 7567, 7456),
+            (Measure::Pick, 2521, 2515),
+            (Measure::Preemption, 3124, 3097),
+            (Measure::Placement, 1097, 1059),
+            (Measure::Balance, 89, 67),
         ],
     );
 }
