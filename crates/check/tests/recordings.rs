@@ -485,3 +485,31 @@ fn commands_that_change_tasks_of_6_1() {
         ],
     );
 }
+
+#[test]
+fn limits_set_late_of_6_12() {
+    expect(
+        "late-limits-6.12",
+        &[
+            (Measure::State, 7367, 6539),
+            (Measure::Pick, 691, 687),
+            (Measure::Preemption, 593, 591),
+            (Measure::Placement, 575, 565),
+            (Measure::Balance, 39, 34),
+        ],
+    );
+}
+
+#[test]
+fn limits_set_late_of_6_1() {
+    expect(
+        "late-limits-6.1",
+        &[
+            (Measure::State, 2414, 2221),
+            (Measure::Pick, 516, 493),
+            (Measure::Preemption, 610, 573),
+            (Measure::Placement, 485, 478),
+            (Measure::Balance, 57, 49),
+        ],
+    );
+}

@@ -6,8 +6,8 @@
 //!             because one of their tasks runs. Where the interrupt itself puts them back (6.1), those that it
 //!             gave runtime to before that one are back, too.
 //! Source.     kernel/sched/fair.c `sched_cfs_period_timer`, `distribute_cfs_runtime` @ 6.1, 6.12.
-//! Deviations. Limits are set, to what they are in the end, when the first task comes: changes are not
-//!             recorded.
+//! Deviations. Limits are set to what they are in the end, when the first task comes or the group keeps to them: changes are
+//!             not recorded.
 
 use super::Follower;
 use super::tick_grid::Ticks;
@@ -43,6 +43,8 @@ pub(super) struct Limits {
     ticks: Ticks,
     /// Groups whose limit is set.
     set: BTreeSet<GroupId>,
+    /// Limits are set that begin until then.
+    begun: u64,
     /// The record of the interrupt that last gave a group's queues runtime.
     refills: BTreeMap<GroupId, usize>,
     /// Groups whose queues go back to work in an interrupt that is not over.
@@ -90,7 +92,11 @@ impl Follower<'_> {
         let Some(quota_us) = facts.quota_us else {
             return;
         };
-        if path.len() <= 1 || !self.limits.set.insert(group) {
+        let begins = self.limit_begins.of(path);
+        if path.len() <= 1
+            || begins.is_some_and(|begins| begins > r.ts)
+            || !self.limits.set.insert(group)
+        {
             return;
         }
         let phase = self.phases.of(path);
@@ -106,6 +112,16 @@ impl Follower<'_> {
             self.judge.mended("groups with settings that cannot be");
         }
         self.take_effects(phase.map_or(r.cpu, |phase| phase.cpu));
+    }
+
+    /// Before a record: limits that begin by then.
+    pub(super) fn begin_limits(&mut self, r: &Record) {
+        let after = std::mem::replace(&mut self.limits.begun, r.ts);
+        for path in self.limit_begins.between(after, r.ts) {
+            self.judge
+                .mended("limits that were set while their group worked");
+            self.set_limits(r, &path);
+        }
     }
 
     /// Arms the timers that a call on `cpu` asked for; other effects are the trace's to tell.

@@ -21,6 +21,7 @@ mod idle_scan;
 mod jiffies;
 mod judge_moves;
 mod leaving;
+mod limit_begins;
 mod limits;
 mod moves;
 mod order;
@@ -139,6 +140,7 @@ pub(crate) struct Follower<'a> {
     from_before: BTreeSet<TaskId>,
     limits: Limits,
     phases: Phases,
+    limit_begins: limit_begins::Begins,
     /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
     /// ours was ahead.
     clock_told: BTreeMap<SeId, (usize, i64)>,
@@ -170,6 +172,7 @@ impl<'a> Follower<'a> {
     fn new(facts: &'a Facts, records: &'a [Record], weights: Weights) -> Follower<'a> {
         let start = records.first().map_or(0, |record| record.ts);
         let tick_nsec = facts.profile.tick_nsec();
+        let phases = Phases::find(facts, records);
         let jiffies = Jiffies::new(facts.clock, tick_nsec, records, facts.topology.nr_cpus());
         let phase = jiffies.phase();
         let first_jiffy = jiffies.now();
@@ -215,7 +218,12 @@ impl<'a> Follower<'a> {
             unsure: BTreeSet::new(),
             from_before: BTreeSet::new(),
             limits: Limits::new(records, tick_nsec, phase),
-            phases: Phases::find(facts, records),
+            limit_begins: limit_begins::Begins::find(
+                &facts.groups,
+                records,
+                facts.topology.nr_cpus(),
+            ),
+            phases,
             clock_told: BTreeMap::new(),
             passed_over: BTreeMap::new(),
             picks_of_idle: BTreeMap::new(),
@@ -243,6 +251,7 @@ impl<'a> Follower<'a> {
             }
             self.limit_clocks(record);
             self.change_weights(record);
+            self.begin_limits(record);
             self.begin_told(record.cpu);
             self.record(record);
             self.cpu(record.cpu).last_resched = record.need_resched;

@@ -157,10 +157,11 @@ struct Seen {
 }
 
 /// The times at which throttled queues of each group went back to work, as far as the trace shows.
-fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
+pub(super) fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
     let mut returns: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     let mut tasks: BTreeMap<i32, Seen> = BTreeMap::new();
     let mut entities: BTreeMap<u64, String> = BTreeMap::new();
+    let mut owners: BTreeMap<i32, u64> = BTreeMap::new();
     let mut chains: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     let mut placing: BTreeMap<u32, Option<String>> = BTreeMap::new();
     for r in records {
@@ -209,11 +210,19 @@ fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
             } => {
                 let task = tasks.entry(next.pid).or_default().clone();
                 let chain = chains.remove(&r.cpu).unwrap_or_default();
+                // The task's own entity is the first that is set, and groups that both tasks are in are not.
+                let own = owners.get(&next.pid);
+                let own = chain.iter().rposition(|address| own == Some(address));
+                let own = own.unwrap_or(0);
+                if let Some(address) = chain.get(own) {
+                    owners.insert(next.pid, *address);
+                }
                 let mut path = task.group.as_str();
-                let depth = path.trim_end_matches('/').matches('/').count();
-                for address in chain.iter().rev().take(depth).rev() {
-                    entities.insert(*address, path.to_owned());
-                    path = parent(path);
+                for address in chain.iter().skip(own + 1) {
+                    if path.len() > 1 {
+                        entities.insert(*address, path.to_owned());
+                        path = parent(path);
+                    }
                 }
                 if prev.pid == 0 && task.waits && entities.is_empty() {
                     let mut path = task.group.as_str();
