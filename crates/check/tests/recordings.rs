@@ -61,7 +61,7 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11565),
+            (Measure::State, 11894, 11568),
             (Measure::Pick, 1544, 1544),
             (Measure::Preemption, 1259, 1259),
             (Measure::Placement, 683, 670),
@@ -198,7 +198,7 @@ fn realtime_of_6_12() {
             (Measure::State, 1718, 1696),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 112, 110),
-            (Measure::Placement, 335, 328),
+            (Measure::Placement, 335, 329),
             (Measure::Balance, 53, 39),
         ],
     );
@@ -422,7 +422,7 @@ fn yields_in_groups_of_6_1() {
         "yields-6.1",
         &[
             (Measure::State, 49884, 49806),
-            (Measure::Pick, 27624, 27413),
+            (Measure::Pick, 27625, 27415),
             (Measure::Preemption, 728, 681),
             (Measure::Placement, 222, 217),
             (Measure::Balance, 19, 19),
@@ -477,8 +477,8 @@ fn commands_that_change_tasks_of_6_1() {
     expect(
         "commands-6.1",
         &[
-            (Measure::State, 7567, 7456),
-            (Measure::Pick, 2521, 2515),
+            (Measure::State, 7567, 7460),
+            (Measure::Pick, 2522, 2517),
             (Measure::Preemption, 3124, 3097),
             (Measure::Placement, 1097, 1059),
             (Measure::Balance, 89, 67),
@@ -506,7 +506,7 @@ fn limits_set_late_of_6_1() {
         "late-limits-6.1",
         &[
             (Measure::State, 2414, 2221),
-            (Measure::Pick, 516, 493),
+            (Measure::Pick, 516, 494),
             (Measure::Preemption, 610, 573),
             (Measure::Placement, 485, 478),
             (Measure::Balance, 57, 49),

@@ -92,6 +92,9 @@ impl Follower<'_> {
             self.follow_yield(r, clock);
         } else if charged && self.futile_pick(r, pid, clock) {
             self.cpu(r.cpu).pending_clock = None;
+        } else if charged && self.forks_after_interrupts(r, pid) {
+            self.cpu(r.cpu).pending_clock = None;
+            self.fork_ahead(r, clock);
         } else if charged && self.is_call_of_its_own(pid) {
             self.cpu(r.cpu).pending_clock = None;
             self.charge(r, clock);

@@ -61,6 +61,8 @@ pub(super) struct CpuContext {
     pub(super) pending_clock: Option<u64>,
     /// That was charged after a probe showed the running task being put back.
     pub(super) charged_by_put: bool,
+    /// A child that its running task has forked, the record of which is still to come.
+    pub(super) forked_ahead: Option<TaskId>,
     /// The task it is waking and queueing, between `sched_waking` and `sched_wakeup`.
     pub(super) waking: Option<i32>,
     /// What was charged as it queued the task that it is waking has asked for a reschedule.

@@ -17,6 +17,7 @@ mod changes;
 mod classify;
 mod clock;
 mod cpu;
+mod forks;
 mod idle_scan;
 mod jiffies;
 mod judge_moves;

@@ -1,0 +1,167 @@
+//! Forks, and where new tasks start.
+//!
+//! Model.  On 6.1 a fork charges the parent and places the child by that (`task_fork_fair`), and is recorded somewhat later
+//!         (`sched_process_fork`): interrupts may come between. The CPU is chosen right after the record.
+//! Source. kernel/fork.c `copy_process`, `kernel_clone`; kernel/sched/core.c `sched_cgroup_fork`, `wake_up_new_task` @ 6.1,
+//!         6.12.
+
+use super::Follower;
+use super::classify::NOT_ALLOWED;
+use super::placement::describe_cpus;
+use crate::baselines::Baselines;
+use crate::judge::{Class, Measure};
+use crate::record::{Record, What};
+use fairwind_sched::task::TaskState;
+use fairwind_sched::{CpuId, TaskId};
+
+impl Follower<'_> {
+    /// Is the charge just recorded that of a fork of 6.1, with interrupts before the record of it? Nothing else comes
+    /// between: the fork does not sleep any more.
+    pub(super) fn forks_after_interrupts(&self, r: &Record, pid: i32) -> bool {
+        if r.irq || self.facts.picks_by_deadline() {
+            return false;
+        }
+        let own = self.times.records_of(r.cpu, self.at + 1).iter();
+        let mut own = own.map(|&at| &self.records[at]).peekable();
+        own.next_if(|next| next.irq).is_some()
+            && own
+                .find(|next| !next.irq)
+                .is_some_and(|next| matches!(next.what, What::Fork { parent, .. } if parent == pid))
+    }
+
+    /// The child begins where its parent and its queue are now.
+    pub(super) fn fork_ahead(&mut self, r: &Record, clock: u64) {
+        let child = self.sched.fork(CpuId(r.cpu), clock);
+        self.charge(r, clock);
+        self.cpu(r.cpu).forked_ahead = Some(child);
+    }
+
+    pub(super) fn fork(&mut self, r: &Record, parent: i32, child: i32, comm: &str) {
+        let cpu = CpuId(r.cpu);
+        let forked_ahead = self.cpu(r.cpu).forked_ahead.take();
+        let held = self.sched.rqs[cpu].clock;
+        let clock = self.cpu(r.cpu).pending_clock.take().unwrap_or(held);
+        let parent = self.task(parent, "", r.cpu, r.ts);
+        if self.sched.rqs[cpu].curr != parent {
+            self.judge.mended("parents that were not running");
+            // The child gets its parent's CPUs and priority.
+            self.mend_curr(cpu, parent, clock);
+        }
+        let task = forked_ahead.unwrap_or_else(|| self.sched.fork(cpu, clock));
+        self.sched.follow_charge(cpu, clock);
+        self.name_task(child, task, comm);
+        self.wakees.forked(parent, task);
+        if let Some(target) = self.forked_to(child) {
+            self.place_fork(r, child, [parent, task], target);
+        }
+    }
+
+    /// A new task whose fork no record tells: who forked it is not known.
+    fn forked_before(&mut self, r: &Record, pid: i32) -> TaskId {
+        let cpu = CpuId(r.cpu);
+        let task = self.sched.spawn(cpu, self.clock_at(cpu, r.ts));
+        self.take_effects(r.cpu);
+        self.name_task(pid, task, "");
+        task
+    }
+
+    /// Where the kernel starts a new task.
+    fn forked_to(&self, child: i32) -> Option<CpuId> {
+        let mut at = self.at;
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            if let What::WakeupNew { pid, target, .. } = self.records[at].what
+                && pid == child
+            {
+                return (target < self.cpus.len() as u32).then_some(CpuId(target));
+            }
+        }
+        None
+    }
+
+    /// Asks where a new task would start: the kernel chooses right after it has recorded the fork.
+    fn place_fork(&mut self, r: &Record, pid: i32, [parent, task]: [TaskId; 2], kernel: CpuId) {
+        if self.sched.tasks[task].nr_cpus_allowed == 1 {
+            return;
+        }
+        let here = CpuId(r.cpu);
+        let now = self.clock_at(here, r.ts);
+        let before = self.sched.before_placement(here, task);
+        let ours = self.sched.ask_fork_cpu(here, task, now);
+        self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
+            sched.ask_fork_cpu(here, task, now)
+        });
+        self.parents.insert(task, parent);
+        self.inherit_bounds(parent, task);
+        // A child may use the CPUs that its parent may, and mostly lives too short to be seen on them.
+        let unseen = |pid| !self.whereabouts.runs_on(pid, ours);
+        let class = if unseen(pid) && self.pid(parent).is_none_or(unseen) {
+            NOT_ALLOWED
+        } else {
+            Class::Ours
+        };
+        let differs = (ours != kernel).then(|| {
+            let text = format!(
+                "{} forked on cpu{}: kernel cpu{}, ours cpu{}; {}",
+                self.name(task),
+                r.cpu,
+                kernel.0,
+                ours.0,
+                describe_cpus(&self.sched),
+            );
+            (class, text)
+        });
+        let baselines = Baselines {
+            candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
+            fifo: Some(kernel == here),
+            least_vruntime: None,
+        };
+        let decision = Self::decision(r, Measure::Placement, "fork");
+        self.judge.judge(decision, baselines, differs);
+    }
+
+    pub(super) fn wakeup_new(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {
+        if target as usize >= self.cpus.len() {
+            return;
+        }
+        let task = match self.known(pid) {
+            Some(task) => task,
+            None => self.forked_before(r, pid),
+        };
+        self.set_prio(task, prio);
+        if self.sched.tasks[task].state != TaskState::New {
+            return;
+        }
+        let kernel = CpuId(target);
+        let told = if target == r.cpu {
+            self.cpu(r.cpu).pending_clock.take()
+        } else {
+            self.cpu(r.cpu).clocks.remove(&target)
+        };
+        let told = self.clock_probed_before(r.cpu, self.at).or(told);
+        let read = self.cpu(r.cpu).first_probe.unwrap_or(r.ts);
+        let clock = told.unwrap_or_else(|| {
+            if self.sched.is_idle(kernel) {
+                self.clock_out_of_idle(kernel, read)
+            } else {
+                self.uncharged_clock(kernel, task, read)
+            }
+        });
+        self.told_of_enqueue(task);
+        let clock = match told {
+            Some(told) => told,
+            None => {
+                let se = self.sched.tasks[task].se;
+                self.placing_clock(kernel, se, clock, (0, r.ts), |sched, clock| {
+                    sched.follow_new_task(task, kernel, clock);
+                })
+            }
+        };
+        self.sched.follow_new_task(task, kernel, clock);
+        self.sched.guess_clock(None);
+        if target == r.cpu {
+            self.sched.rqs[kernel].need_resched = r.need_resched;
+        }
+        self.forget_told();
+    }
+}
