@@ -223,7 +223,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4671),
+            (Measure::State, 5211, 4680),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 259),
             (Measure::Placement, 296, 292),
@@ -311,10 +311,10 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8232, 6992),
+            (Measure::State, 8232, 7045),
             (Measure::Pick, 1314, 1305),
-            (Measure::Preemption, 1330, 1321),
-            (Measure::Placement, 256, 250),
+            (Measure::Preemption, 1330, 1322),
+            (Measure::Placement, 256, 249),
             (Measure::Balance, 78, 72),
         ],
     );
@@ -407,8 +407,8 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46621, 45234),
-            (Measure::Pick, 17090, 17084),
+            (Measure::State, 46621, 45776),
+            (Measure::Pick, 17094, 17090),
             (Measure::Preemption, 663, 662),
             (Measure::Placement, 228, 219),
             (Measure::Balance, 22, 21),
@@ -435,7 +435,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16431, 14957),
+            (Measure::State, 16431, 14975),
             (Measure::Pick, 2788, 2787),
             (Measure::Preemption, 1825, 1823),
             (Measure::Placement, 1593, 1571),
@@ -491,7 +491,7 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7367, 6539),
+            (Measure::State, 7367, 6576),
             (Measure::Pick, 691, 687),
             (Measure::Preemption, 593, 591),
             (Measure::Placement, 575, 565),

@@ -48,6 +48,8 @@ pub struct CfsRq {
     pub avg_load: u64,
     /// 6.12: `zero_vruntime`, the origin of the sum; 6.1: `min_vruntime`.
     pub zero_vruntime: Vruntime,
+    /// 6.12: Σ weight of all on the queue when `zero_vruntime` was last moved to their average.
+    pub zero_weight: i64,
     /// Entities waiting, in picking order.
     pub timeline: Timeline,
     /// The running entity.
@@ -144,6 +146,7 @@ impl CfsRq {
             avg_load: 0,
             // Shortly before the wrap, so that wrong comparisons show early.
             zero_vruntime: (1u64 << 20).wrapping_neg(),
+            zero_weight: 0,
             timeline: Timeline::new(),
             curr: SeId::NONE,
             next: SeId::NONE,

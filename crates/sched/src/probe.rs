@@ -151,6 +151,17 @@ pub(crate) enum Contributed {
     InBlockedUpdate,
 }
 
+/// What the sums of a queue told of a group's entity that waits there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Weighed {
+    /// Who.
+    pub se: SeId,
+    /// What it weighs.
+    pub told: u64,
+    /// What it did in ours.
+    pub ours: u64,
+}
+
 /// Probes of a scheduler that follows another.
 #[derive(Clone, Default, Debug)]
 pub struct Probes {
@@ -158,6 +169,8 @@ pub struct Probes {
     pub told: Vec<Told>,
     /// What ours has reached.
     pub held: Vec<Held>,
+    /// Groups' entities whose weights sums have told.
+    pub weighed: Vec<Weighed>,
     /// Queues whose virtual time has been told, by id.
     known_queues: Vec<bool>,
     /// Entities whose state has been told, by id.

@@ -77,6 +77,10 @@ impl Follower<'_> {
     pub(super) fn end_told(&mut self, r: &Record) {
         self.cpu(r.cpu).told = std::mem::take(self.told());
         let probes = self.sched.probes.as_mut();
+        for weighed in probes.map_or(Vec::new(), |probes| std::mem::take(&mut probes.weighed)) {
+            self.note_weighed(weighed);
+        }
+        let probes = self.sched.probes.as_mut();
         for held in probes.map_or(Vec::new(), |probes| std::mem::take(&mut probes.held)) {
             self.judge_held(r, &held);
             self.drop_sleepers(r, &held);

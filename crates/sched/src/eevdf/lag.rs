@@ -59,6 +59,7 @@ impl CfsRq {
     pub(super) fn move_to_average(&mut self, curr: Option<&SchedEntity>) -> u64 {
         let delta = if self.avg_load != 0 {
             let (mut runtime, weight) = self.sums_with(curr);
+            self.zero_weight = weight;
             // Round down, also below zero, so that the average is to the left and everybody at it is eligible.
             if runtime < 0 {
                 runtime -= weight - 1;

@@ -86,7 +86,7 @@ impl Sched {
         of_group && probes.is_some_and(|probes| probes.guessed.contains(&queue.cpu))
     }
 
-    fn hangs(&self, se: SeId) -> Option<HangsOn> {
+    pub(super) fn hangs(&self, se: SeId) -> Option<HangsOn> {
         let probes = self.probes.as_ref()?;
         probes.hanging.get(se.idx()).copied().flatten()
     }

@@ -1,21 +1,25 @@
 //! What a queue's sums tell of an entity that waits in it.
 //!
-//! Model.      A probe shows Σ w·(v − v0) and Σ w of all that wait in a queue. If ours are others, and taking the weight
-//!             and the virtual runtime of one waiting entity as they must be for both sums to be as told gives whole
-//!             numbers for that entity and for no other, and some slices' distance from where it is, then it is this one that
-//!             was elsewhere.
-//! Invariants. Both sums are as told afterwards, or nothing has changed.
+//! Model.      A probe shows Σ w·(v − v0) and Σ w of all that wait in a queue. If ours are others, one waiting entity is
+//!             looked for that makes for both, no further than some slices from where ours is:
+//!             with another weight and virtual runtime, v0 being ours;
+//!             with another weight alone, because of which the queue's average, and with it v0, is another one;
+//!             with another virtual runtime, and v0 where the average that it was last moved to is because of that.
+//!             It is that entity if whole numbers come out for it and for no other. If for none, Σ w still tells what the
+//!             only group that waits weighs.
+//! Invariants. Both sums are as told afterwards, or Σ w is, or nothing has changed.
 //! Units.      Sums count weights as `scale_load_down` leaves them: of a group's weight ten bits are not told, and stay
 //!             as near to ours as they can.
-//! Source.     kernel/sched/fair.c `avg_vruntime_add`, `avg_vruntime_update` @ 6.12.
+//! Source.     kernel/sched/fair.c `avg_vruntime_add`, `avg_vruntime_update`, `avg_vruntime` @ 6.12.
 
-use crate::probe::{MAX_WEIGHT, MIN_WEIGHT};
+use crate::probe::{MAX_WEIGHT, MIN_WEIGHT, Weighed};
 use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
-use alloc::vec::Vec;
 
 /// Who waits is no further from where ours is than so many of its slices.
 const MOST_SLICES: u64 = 8;
+/// How many places the origin may have that an average was rounded to, on each side.
+const MOST_ORIGINS: i128 = 12;
 /// How many bits of a weight the sums leave out.
 const SHIFT: u32 = 10;
 
@@ -25,70 +29,160 @@ struct Fit {
     weight: u64,
     /// By how much its virtual runtime is ahead of ours.
     ahead: i64,
+    /// By how much the origin of the sum is.
+    origin: i64,
+}
+
+/// By how much sums that were told are more than ours.
+#[derive(Clone, Copy)]
+struct More {
+    sum: i64,
+    load: i64,
 }
 
 impl Sched {
     /// The other kernel's sums of a queue are these, and `shown` is as it was told to be.
     pub(crate) fn follow_sums(&mut self, cfs_rq: CfsRqId, shown: SeId, sum: i64, load: u64) {
         let cfs = &self.cfs_rqs[cfs_rq];
-        if (cfs.avg_vruntime, cfs.avg_load) == (sum, load) {
+        let more = More {
+            sum: sum.wrapping_sub(cfs.avg_vruntime),
+            load: load.wrapping_sub(cfs.avg_load).cast_signed(),
+        };
+        if (more.sum, more.load) == (0, 0) {
             return;
         }
-        let more = (
-            sum.wrapping_sub(cfs.avg_vruntime),
-            load.wrapping_sub(cfs.avg_load).cast_signed(),
-        );
-        let waiting = cfs.timeline.iter().map(|entry| entry.se);
-        let fits: Vec<Fit> = waiting
-            .filter(|&se| se != shown)
-            .filter_map(|se| self.fit(cfs_rq, se, more))
-            .collect();
-        let [fit] = &fits[..] else {
-            return;
-        };
-        self.take_over_fit(cfs_rq, fit);
+        let waiting = || cfs.timeline.iter().map(|entry| entry.se);
+        let others = waiting().filter(|&se| se != shown);
+        let fit = only(others.filter_map(|se| self.fit(cfs_rq, se, more)))
+            .or_else(|| only(waiting().filter_map(|se| self.fit_of_weight(cfs_rq, se, more))))
+            .or_else(|| self.fit_of_average(cfs_rq, shown, more))
+            .or_else(|| {
+                let group = only(waiting().filter(|&se| !self.ses[se].is_task()))?;
+                let weight = self.told_weight(group, more.load)?;
+                Some(self.fit_with(group, weight))
+            });
+        if let Some(fit) = fit {
+            self.take_over_fit(cfs_rq, shown, &fit);
+        }
+    }
+
+    /// What an entity weighs, as the sums count it, if it makes for a load of so much `more`: a task's weight is known.
+    fn told_weight(&self, se: SeId, more: i64) -> Option<i64> {
+        let entity = &self.ses[se];
+        let weight = entity.weight().cast_signed().checked_add(more)?;
+        let possible = (MIN_WEIGHT..=MAX_WEIGHT >> SHIFT).contains(&weight.cast_unsigned());
+        (possible && (more == 0 || !entity.is_task())).then_some(weight)
+    }
+
+    fn fit_with(&self, se: SeId, weight: i64) -> Fit {
+        let least = weight.cast_unsigned() << SHIFT;
+        Fit {
+            se,
+            weight: { self.ses[se].load.weight }.clamp(least, least | ((1 << SHIFT) - 1)),
+            ahead: 0,
+            origin: 0,
+        }
     }
 
     /// The entity as it is if it alone makes for so much `more` of both sums.
-    fn fit(&self, cfs_rq: CfsRqId, se: SeId, more: (i64, i64)) -> Option<Fit> {
-        let entity = &self.ses[se];
-        if more.1 != 0 && entity.is_task() {
-            return None;
-        }
-        let own = entity.weight().cast_signed();
-        let weight = own.checked_add(more.1)?;
-        if !(MIN_WEIGHT..=MAX_WEIGHT >> SHIFT).contains(&weight.cast_unsigned()) {
-            return None;
-        }
-        let origin = self.cfs_rqs[cfs_rq].zero_vruntime;
-        let key = entity.vruntime.wrapping_sub(origin).cast_signed();
-        let sum = key.checked_mul(own)?.checked_add(more.0)?;
+    fn fit(&self, cfs_rq: CfsRqId, se: SeId, more: More) -> Option<Fit> {
+        let weight = self.told_weight(se, more.load)?;
+        let (key, own) = self.key_and_weight(cfs_rq, se);
+        let sum = key.checked_mul(own)?.checked_add(more.sum)?;
         if sum % weight != 0 {
             return None;
         }
-        let least = weight.cast_unsigned() << SHIFT;
         let ahead = (sum / weight).wrapping_sub(key);
-        let slice = entity.load.clone().calc_delta_fair(entity.slice);
-        if ahead.unsigned_abs() / MOST_SLICES > slice {
-            return None;
-        }
-        Some(Fit {
-            se,
-            weight: entity.load.weight.clamp(least, least | ((1 << SHIFT) - 1)),
+        self.is_near(se, ahead).then(|| Fit {
             ahead,
+            ..self.fit_with(se, weight)
         })
     }
 
-    fn take_over_fit(&mut self, cfs_rq: CfsRqId, fit: &Fit) {
+    /// The entity as it is if its weight makes for so much `more` of the load, and the origin for the rest.
+    fn fit_of_weight(&self, cfs_rq: CfsRqId, se: SeId, more: More) -> Option<Fit> {
+        let weight = self.told_weight(se, more.load).filter(|_| more.load != 0)?;
+        let (key, _) = self.key_and_weight(cfs_rq, se);
+        let sum = key.checked_mul(more.load)?.checked_sub(more.sum)?;
+        let load = self.cfs_rqs[cfs_rq].avg_load.cast_signed() + more.load;
+        let origin = sum.checked_div(load).filter(|_| sum % load == 0)?;
+        self.is_near(se, origin).then(|| Fit {
+            origin,
+            ..self.fit_with(se, weight)
+        })
+    }
+
+    /// The entity as it is if it alone hangs on what no event tells, and the origin, which was moved to the queue's average,
+    /// is where it is because of that.
+    fn fit_of_average(&self, cfs_rq: CfsRqId, shown: SeId, more: More) -> Option<Fit> {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        let waiting = cfs.timeline.iter().map(|entry| entry.se);
+        let se = only(waiting.filter(|&se| se != shown && self.is_unsure(se)))?;
+        let weight = i128::from(self.told_weight(se, more.load).filter(|_| more.load == 0)?);
+        let [sum, load, total] =
+            [more.sum, cfs.avg_load.cast_signed(), cfs.zero_weight].map(i128::from);
+        // Where the average of `total` was so much ahead that `sum` is more, but for its rounding.
+        let apart = total - load;
+        let middle = sum.checked_div(apart)?;
+        let width = total / apart.abs() + 1;
+        if width > MOST_ORIGINS {
+            return None;
+        }
+        let fits = (middle - width..=middle + width).filter_map(|origin| {
+            let sum = sum + origin * load;
+            let fits = sum % weight == 0 && (origin * total - sum).abs() <= total;
+            let ahead = i64::try_from(sum / weight).ok()?;
+            let origin = i64::try_from(origin).ok()?;
+            (fits && self.is_near(se, ahead)).then_some((ahead, origin))
+        });
+        let (ahead, origin) = only(fits)?;
+        Some(Fit {
+            se,
+            weight: self.ses[se].load.weight,
+            ahead,
+            origin,
+        })
+    }
+
+    /// Does an entity's place hang on what no event tells?
+    fn is_unsure(&self, se: SeId) -> bool {
+        let probes = self.probes.as_ref();
+        self.hangs(se).is_some() || probes.is_some_and(|probes| probes.is_only_placed(se))
+    }
+
+    /// How far an entity is ahead of the origin of its queue's sum, and with what weight it counts.
+    fn key_and_weight(&self, cfs_rq: CfsRqId, se: SeId) -> (i64, i64) {
+        let entity = &self.ses[se];
+        let origin = self.cfs_rqs[cfs_rq].zero_vruntime;
+        let key = entity.vruntime.wrapping_sub(origin).cast_signed();
+        (key, entity.weight().cast_signed())
+    }
+
+    fn is_near(&self, se: SeId, ahead: i64) -> bool {
+        let entity = &self.ses[se];
+        let slice = entity.load.clone().calc_delta_fair(entity.slice);
+        ahead.unsigned_abs() / MOST_SLICES <= slice
+    }
+
+    fn take_over_fit(&mut self, cfs_rq: CfsRqId, shown: SeId, fit: &Fit) {
         let entity = &self.ses[fit.se];
         let vruntime = entity.vruntime.wrapping_add(fit.ahead.cast_unsigned());
         if !(self.fair.can_hold)(self, cfs_rq, fit.se, vruntime) {
             return;
         }
-        let left = entity.deadline.wrapping_sub(entity.vruntime).cast_signed();
-        let real = i128::from(left) * i128::from(entity.load.weight);
-        let left = (real / i128::from(fit.weight)) as i64;
+        let mut left = entity.deadline.wrapping_sub(entity.vruntime).cast_signed();
+        if fit.se != shown {
+            let real = i128::from(left) * i128::from(entity.load.weight);
+            left = (real / i128::from(fit.weight)) as i64;
+        }
         if fit.weight != entity.load.weight {
+            if let Some(probes) = &mut self.probes {
+                probes.weighed.push(Weighed {
+                    se: fit.se,
+                    told: fit.weight,
+                    ours: entity.load.weight,
+                });
+            }
             (self.fair.reweight_entity)(self, cfs_rq, fit.se, fit.weight);
         }
         (self.fair.timeline_remove)(self, cfs_rq, fit.se);
@@ -96,7 +190,16 @@ impl Sched {
         entity.vruntime = vruntime;
         entity.deadline = vruntime.wrapping_add(left.cast_unsigned());
         (self.fair.timeline_add)(self, cfs_rq, fit.se);
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let moved = fit.origin.wrapping_mul(cfs.avg_load.cast_signed());
+        cfs.zero_vruntime = cfs.zero_vruntime.wrapping_add(fit.origin.cast_unsigned());
+        cfs.avg_vruntime = cfs.avg_vruntime.wrapping_sub(moved);
     }
+}
+
+/// The item of an iterator that has one alone.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    items.next().filter(|_| items.next().is_none())
 }
 
 #[cfg(test)]
@@ -150,15 +253,59 @@ mod tests {
     }
 
     #[test]
+    fn a_weight_moves_the_origin_of_its_queue() {
+        let (mut sched, [_, group]) = waiting();
+        let root = sched.rqs[CPU].cfs;
+        let origin = sched.cfs_rqs[root].zero_vruntime;
+        let vruntime = sched.ses[group].vruntime;
+        let key = vruntime.wrapping_sub(origin).cast_signed();
+        let (sum, load) = sums(&sched);
+        // Told: the group weighs 1000 and not 1024, and the origin is 701 ahead of ours.
+        let told = (sum - 24 * key - 701 * (load - 24).cast_signed(), load - 24);
+        sched.follow_sums(root, SeId::NONE, told.0, told.1);
+        assert_eq!(sums(&sched), told);
+        assert_eq!(sched.ses[group].load.weight, 1000 << 10 | 1023);
+        assert_eq!(sched.ses[group].vruntime, vruntime);
+        let moved = sched.cfs_rqs[root].zero_vruntime.wrapping_sub(origin);
+        assert_eq!(moved, 701);
+    }
+
+    #[test]
+    fn the_origin_is_where_the_average_was() {
+        let (mut sched, [alone, group]) = waiting();
+        let root = sched.rqs[CPU].cfs;
+        (sched.fair.reweight_entity)(&mut sched, root, group, 1000 << 10);
+        sched.avg_vruntime(root);
+        sched.hold_probes();
+        let probes = sched.probes.as_mut().unwrap();
+        probes.set_only_placed(group, true);
+        // In the other kernel the group is 601 ahead, and was when the average was taken.
+        let mut other = sched.clone();
+        (other.fair.timeline_remove)(&mut other, root, group);
+        other.ses[group].vruntime += 601;
+        (other.fair.timeline_add)(&mut other, root, group);
+        other.avg_vruntime(root);
+        let told = sums(&other);
+        assert_ne!(sums(&sched), told);
+        sched.follow_sums(root, alone, told.0, told.1);
+        assert_eq!(sums(&sched), told);
+        assert_eq!(sched.ses[group].vruntime, other.ses[group].vruntime);
+        let zero = |sched: &Sched| sched.cfs_rqs[root].zero_vruntime;
+        assert_eq!(zero(&sched), zero(&other));
+    }
+
+    #[test]
     fn nobody_waits_many_slices_away() {
         let (mut sched, [_, group]) = waiting();
         let root = sched.rqs[CPU].cfs;
+        let vruntime = sched.ses[group].vruntime;
         let (sum, load) = sums(&sched);
         // By the load told it is the group, which would be a second away from where it is.
         let told = (sum + 1000 * 1_000_000_000, load - 24);
         sched.follow_sums(root, SeId::NONE, told.0, told.1);
-        assert_eq!(sums(&sched), (sum, load));
-        assert_eq!(sched.ses[group].load.weight, 1024 << 10);
+        assert_eq!(sums(&sched).1, told.1);
+        assert_eq!(sched.ses[group].load.weight, 1000 << 10 | 1023);
+        assert_eq!(sched.ses[group].vruntime, vruntime);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Weights of groups learned from what their entities are shown to weigh.
 //!
-//! Model.   `place_entity` shows what a group's entity weighs on a CPU: the group's weight times the CPU's part of its load.
+//! Model.   `place_entity` shows what a group's entity weighs on a CPU, and so do the sums of the queue where it waits, if ours
+//!          gives it another weight: the group's weight times the CPU's part of its load.
 //!          Ours knows that part nearly, and so nearly the group's weight. Of the weights that the group may have had (the
 //!          one it is made with, the one it has in the end, and those of entities that had the whole load) the course is
 //!          taken that is nearest to what was shown with the fewest changes.
@@ -10,7 +11,7 @@ use super::{Course, DEFAULT_SHARES, Weights};
 use crate::facts::Facts;
 use crate::follow::Follower;
 use fairwind_sched::entity::scale_load;
-use fairwind_sched::probe::{Held, ProbeField, ProbePoint};
+use fairwind_sched::probe::{Held, ProbeField, ProbePoint, Weighed};
 use std::collections::BTreeMap;
 
 /// How far off what is shown counts at most, as a logarithm: it may hang on a load that ours does not know.
@@ -173,20 +174,25 @@ fn least(costs: &[f64]) -> usize {
 impl Follower<'_> {
     /// Notes what a probe showed of a group's weight.
     pub(in crate::follow) fn note_weight(&mut self, held: &Held) {
-        let cfs_rq = self.sched.ses[held.se].my_q;
-        let shown = held.told.values[ProbeField::Weight as usize];
+        let told = held.told.values[ProbeField::Weight as usize];
         let ours = held.ours[ProbeField::Weight as usize];
-        let (Some(weight), Some(ours)) = (shown, ours) else {
-            return;
-        };
-        if cfs_rq.is_none() || held.told.point != ProbePoint::PlaceEntity || ours == 0 {
+        if let (Some(told), Some(ours), ProbePoint::PlaceEntity) = (told, ours, held.told.point) {
+            let se = held.se;
+            self.note_weighed(Weighed { se, told, ours });
+        }
+    }
+
+    /// Notes what a group's entity was told to weigh.
+    pub(in crate::follow) fn note_weighed(&mut self, weighed: Weighed) {
+        let cfs_rq = self.sched.ses[weighed.se].my_q;
+        if cfs_rq.is_none() || weighed.ours == 0 {
             return;
         }
         self.shown_weights.push(Shown {
             at: self.at,
-            path: self.entity_name(held.se),
-            weight,
-            ours,
+            path: self.entity_name(weighed.se),
+            weight: weighed.told,
+            ours: weighed.ours,
             shares: self.sched.groups[self.sched.cfs_rqs[cfs_rq].tg].shares,
         });
     }
