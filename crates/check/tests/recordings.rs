@@ -195,11 +195,11 @@ fn realtime_of_6_12() {
     expect(
         "realtime-6.12",
         &[
-            (Measure::State, 1718, 1696),
+            (Measure::State, 1738, 1736),
             (Measure::Pick, 207, 207),
-            (Measure::Preemption, 112, 110),
+            (Measure::Preemption, 110, 110),
             (Measure::Placement, 335, 329),
-            (Measure::Balance, 53, 39),
+            (Measure::Balance, 53, 40),
         ],
     );
 }
@@ -482,6 +482,34 @@ fn commands_that_change_tasks_of_6_1() {
             (Measure::Preemption, 3124, 3097),
             (Measure::Placement, 1097, 1059),
             (Measure::Balance, 89, 67),
+        ],
+    );
+}
+
+#[test]
+fn policies_and_classes_of_6_12() {
+    expect(
+        "policies-6.12",
+        &[
+            (Measure::State, 11112, 11098),
+            (Measure::Pick, 1750, 1750),
+            (Measure::Preemption, 1026, 1026),
+            (Measure::Placement, 463, 454),
+            (Measure::Balance, 22, 22),
+        ],
+    );
+}
+
+#[test]
+fn policies_and_classes_of_6_1() {
+    expect(
+        "policies-6.1",
+        &[
+            (Measure::State, 5840, 5363),
+            (Measure::Pick, 2948, 2908),
+            (Measure::Preemption, 1472, 1312),
+            (Measure::Placement, 854, 830),
+            (Measure::Balance, 7, 6),
         ],
     );
 }

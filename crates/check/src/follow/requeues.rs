@@ -2,14 +2,15 @@
 //!
 //! Model.  Whoever changes a nice level, a policy, a slice or the allowed CPUs of a queued task takes it off, changes it and
 //!         puts it back. Of a task that runs, probes of `put_prev_entity` and `set_next_entity` show that, with no switch
-//!         after them; of one that waits, `place_entity` with ENQUEUE_RESTORE. Weight and slice, which `place_entity`
-//!         shows, tell the policy and the nice level.
+//!         after them: the first alone if it leaves the fair class, `place_entity` and the last if it comes to that. Of one that
+//!         waits, `place_entity` with ENQUEUE_RESTORE does. Weight and slice, which `place_entity` shows, tell the policy and
+//!         the nice level.
 //! Source. kernel/sched/syscalls.c `__sched_setscheduler`, `set_user_nice`; core.c `__do_set_cpus_allowed` @ 6.12.
 
 use super::Follower;
-use crate::record::Record;
+use crate::record::{Record, What};
 use fairwind_sched::probe::{ProbeField, ProbePoint, Told};
-use fairwind_sched::task::Class;
+use fairwind_sched::task::{Class, MAX_RT_PRIO};
 use fairwind_sched::{CpuId, SchedAttr, TaskId};
 
 /// `ENQUEUE_RESTORE`: the entity was taken off to be changed.
@@ -29,24 +30,33 @@ impl Follower<'_> {
         task.is_some().then_some(task)
     }
 
-    /// Probes of `put_prev_entity` and `set_next_entity` of a running task alike, and no switch.
+    /// A call is over that was no switch, or another one begins: what its probes showed of a running task, if it was changed.
     pub(super) fn end_requeue(&mut self, r: &Record) {
         let told = self.told();
-        let mut points = told.iter();
-        let Some(put) = points.find(|told| told.point == ProbePoint::PutPrevEntity) else {
-            return;
+        let from = |point: ProbePoint| {
+            let at = told.iter().position(|told| told.point == point)?;
+            let mut later = told[at..].iter();
+            let set = later.find(|told| told.point == ProbePoint::SetNextEntity);
+            Some((told[at].id, set.map(|set| set.id)))
         };
-        let Some(set) = points.find(|told| told.point == ProbePoint::SetNextEntity) else {
-            return;
-        };
-        let (address, back) = (put.id, set.id);
-        let here = self.sched.rqs[CpuId(r.cpu)].curr;
-        let task = self.task_at(address).unwrap_or(here);
-        let cpu = self.sched.tasks[task].cpu;
-        if back != address || !self.sched.is_fair(task) || self.sched.rqs[cpu].curr != task {
-            return;
+        let (put, place) = (
+            from(ProbePoint::PutPrevEntity),
+            from(ProbePoint::PlaceEntity),
+        );
+        match (put, place) {
+            (Some((put, Some(set))), _) if put == set => self.end_change(r, put),
+            (Some((put, None)), None) => self.leave_fair_class(r, put),
+            (None, Some((place, Some(set)))) if place == set => self.join_fair_class(r, place),
+            _ => {}
         }
-        if self.attach_probed(r, task) {
+    }
+
+    /// It was put back and went on.
+    fn end_change(&mut self, r: &Record, address: u64) {
+        let Some((task, cpu)) = self.running_at(r, address) else {
+            return;
+        };
+        if !self.sched.is_fair(task) || self.attach_probed(r, task) {
             return;
         }
         let attr = self.attr_told(address, task);
@@ -59,6 +69,75 @@ impl Follower<'_> {
         } else {
             self.sched.follow_requeue(task, attr, clock);
         }
+        self.end_change_of(r, cpu);
+    }
+
+    /// It was put back, and neither it nor another one went on in the fair class.
+    fn leave_fair_class(&mut self, r: &Record, address: u64) {
+        let Some((task, cpu)) = self.running_at(r, address) else {
+            return;
+        };
+        if !self.sched.is_fair(task) || !self.goes_on_elsewhere(r.cpu) {
+            return;
+        }
+        let shown = self.next_prio(task).filter(|prio| *prio < MAX_RT_PRIO);
+        let attr = self.attr_of_prio(task, shown.unwrap_or(MAX_RT_PRIO - 2));
+        self.told_of(ProbePoint::PutPrevEntity, task);
+        self.set_attr_at(task, attr, r, cpu);
+    }
+
+    /// Does a CPU go on without a task of the fair class having been put or set, or switch from one of another class? One that is
+    /// queued after another charge comes back from there.
+    fn goes_on_elsewhere(&self, cpu: u32) -> bool {
+        let own = self.times.records_of(cpu, self.at + 1).iter();
+        let own = own.map(|&at| &self.records[at].what);
+        let is_charge = |what: &&What| matches!(what, What::Runtime { .. });
+        let charged = own.clone().next().is_some_and(|what| is_charge(&what));
+        match own.clone().find(|what| !is_charge(what)) {
+            Some(What::Probe { point, .. }) => charged && *point == ProbePoint::PlaceEntity,
+            Some(What::Switch { prev, .. }) => prev.prio < MAX_RT_PRIO,
+            other => other.is_some(),
+        }
+    }
+
+    /// It was queued and went on, and was of another class before.
+    fn join_fair_class(&mut self, r: &Record, address: u64) {
+        let Some((task, cpu)) = self.running_at(r, address) else {
+            return;
+        };
+        if self.sched.tasks[task].class != Class::Rt {
+            return;
+        }
+        let nice = self.sched.tasks[task].nice();
+        let attr = self.attr_told(address, task);
+        self.told_of(ProbePoint::PlaceEntity, task);
+        self.told_of(ProbePoint::SetNextEntity, task);
+        self.set_attr_at(task, attr.unwrap_or(SchedAttr::normal(nice)), r, cpu);
+    }
+
+    /// Is a running task of another class that comes to the fair one shown by `place_entity`?
+    pub(super) fn comes_back_by_place(&self, curr: TaskId) -> bool {
+        self.sched.tasks[curr].class == Class::Rt && self.limits.placements
+    }
+
+    /// The task of an entity, and its CPU, if it runs.
+    fn running_at(&self, r: &Record, address: u64) -> Option<(TaskId, CpuId)> {
+        let here = self.sched.rqs[CpuId(r.cpu)].curr;
+        let task = self.task_at(address).unwrap_or(here);
+        let cpu = self.sched.tasks[task].cpu;
+        (self.sched.rqs[cpu].curr == task).then_some((task, cpu))
+    }
+
+    fn set_attr_at(&mut self, task: TaskId, attr: SchedAttr, r: &Record, cpu: CpuId) {
+        let clock = self.requeue_clock(r, cpu);
+        if self.sched.sched_setscheduler(task, attr, clock).is_err() {
+            self.judge.mended("attributes that cannot be");
+        }
+        self.take_effects(r.cpu);
+        self.end_change_of(r, cpu);
+    }
+
+    fn end_change_of(&mut self, r: &Record, cpu: CpuId) {
         self.forget_told();
         if cpu.0 == r.cpu {
             self.sched.rqs[cpu].need_resched = r.need_resched;
@@ -79,7 +158,7 @@ impl Follower<'_> {
             self.pid(task)
                 .is_some_and(|pid| self.attach_ahead(pid).is_some())
         };
-        if !queued || runs && !real_time || attaches() {
+        if !queued || runs || attaches() {
             return;
         }
         if real_time {

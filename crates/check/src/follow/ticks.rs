@@ -204,7 +204,7 @@ impl Follower<'_> {
     }
 
     /// The priority that the running task has when it is switched away from.
-    fn next_prio(&self, curr: TaskId) -> Option<i32> {
+    pub(super) fn next_prio(&self, curr: TaskId) -> Option<i32> {
         let pid = self.pid(curr)?;
         let mut at = self.at;
         while let Some(next) = self.next_on_cpu[at] {
@@ -258,6 +258,7 @@ impl Follower<'_> {
         if exits {
             self.sched.follow_autogroup_exit(curr, clock);
         } else if !r.irq
+            && !self.comes_back_by_place(curr)
             && let Some(prio) = self.next_prio(curr)
         {
             self.set_prio(curr, prio);
