@@ -209,10 +209,10 @@ fn realtime_of_6_1() {
     expect(
         "realtime-6.1",
         &[
-            (Measure::State, 902, 900),
+            (Measure::State, 902, 901),
             (Measure::Pick, 159, 159),
-            (Measure::Preemption, 123, 121),
-            (Measure::Placement, 347, 343),
+            (Measure::Preemption, 121, 121),
+            (Measure::Placement, 347, 342),
             (Measure::Balance, 57, 32),
         ],
     );
@@ -505,11 +505,11 @@ fn policies_and_classes_of_6_1() {
     expect(
         "policies-6.1",
         &[
-            (Measure::State, 5840, 5363),
-            (Measure::Pick, 2948, 2908),
-            (Measure::Preemption, 1472, 1312),
-            (Measure::Placement, 854, 830),
-            (Measure::Balance, 7, 6),
+            (Measure::State, 5872, 5869),
+            (Measure::Pick, 2964, 2959),
+            (Measure::Preemption, 1230, 1228),
+            (Measure::Placement, 854, 838),
+            (Measure::Balance, 8, 6),
         ],
     );
 }

@@ -3,9 +3,10 @@
 //! Model.      Whoever changes a queued task charges its CPU's running task, outside of every other call of the
 //!             scheduler. With such a charge the task of that queue changes whose next record shows another priority
 //!             or policy than ours has; if several do, the one that shows it first. Where chrt is used, it is that
-//!             which changes policies. The priority is in switches and
-//!             wakeups. A charge of a virtual runtime tells a nice level that holds only until the next change, and SCHED_IDLE, by
-//!             their weights; a task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
+//!             which changes policies. The priority is in switches and wakeups; a charge of 6.1 shows a virtual runtime while a
+//!             task is of the fair class, and tells so if it is. Such a charge tells a nice level that holds only until the next
+//!             change, and SCHED_IDLE, by their weights; a task that does not preempt where one of SCHED_NORMAL would is taken
+//!             for one of SCHED_BATCH, until it does.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
 //!             SCHED_IDLE.
 //! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.
@@ -21,6 +22,8 @@ use fairwind_sched::{CpuId, Policy, SchedAttr, SeId, TaskId};
 
 /// The command that changes policies.
 const CHRT: &str = "chrt";
+/// The priority of a real-time task of which no record shows it.
+pub(super) const UNTOLD_RT_PRIO: i32 = MAX_RT_PRIO - 2;
 /// So many wakeups in a row have to tell that a task's policy is another one.
 const TELLING: u32 = 2;
 /// So many turns of all others a task of SCHED_NORMAL does not wait.
@@ -218,9 +221,33 @@ impl Follower<'_> {
         }
     }
 
+    /// The priority that a task is next shown to have, and by which record. A charge of 6.1 tells whether it is of the fair
+    /// class: then it shows a virtual runtime.
+    pub(super) fn prio_ahead(&self, task: TaskId) -> Option<(usize, i32)> {
+        let pid = self.pid(task)?;
+        let (at, prio) = self.times.prio(pid, self.at)?;
+        let charge = self.times.charges(pid, self.at).first();
+        let charge = charge.filter(|&&(charge, _)| charge < at && self.shows_state);
+        let Some(&(charge, _)) = charge.filter(|_| !self.facts.picks_by_deadline()) else {
+            return Some((at, prio));
+        };
+        let fair = matches!(self.records[charge].what, What::Runtime { vruntime, .. } if vruntime.is_some());
+        let is_fair = |prio: i32| prio >= MAX_RT_PRIO;
+        let t = &self.sched.tasks[task];
+        Some(if fair == is_fair(prio) {
+            (at, prio)
+        } else if fair == is_fair(t.prio) {
+            (charge, t.prio)
+        } else if fair {
+            (charge, DEFAULT_PRIO + t.nice())
+        } else {
+            (charge, UNTOLD_RT_PRIO)
+        })
+    }
+
     /// Attributes other than ours that the next record of a waiting task shows, and which record that is.
     fn attr_ahead(&self, task: TaskId) -> Option<(usize, SchedAttr)> {
-        let (at, prio) = self.times.prio(self.pid(task)?, self.at)?;
+        let (at, prio) = self.prio_ahead(task)?;
         let t = &self.sched.tasks[task];
         let attr = self.attr_of_prio(task, prio);
         if prio < MAX_RT_PRIO {

@@ -8,6 +8,7 @@
 //! Source. kernel/sched/syscalls.c `__sched_setscheduler`, `set_user_nice`; core.c `__do_set_cpus_allowed` @ 6.12.
 
 use super::Follower;
+use super::changes::UNTOLD_RT_PRIO;
 use crate::record::{Record, What};
 use fairwind_sched::probe::{ProbeField, ProbePoint, Told};
 use fairwind_sched::task::{Class, MAX_RT_PRIO};
@@ -80,8 +81,11 @@ impl Follower<'_> {
         if !self.sched.is_fair(task) || !self.goes_on_elsewhere(r.cpu) {
             return;
         }
-        let shown = self.next_prio(task).filter(|prio| *prio < MAX_RT_PRIO);
-        let attr = self.attr_of_prio(task, shown.unwrap_or(MAX_RT_PRIO - 2));
+        let shown = self
+            .prio_ahead(task)
+            .filter(|&(_, prio)| prio < MAX_RT_PRIO);
+        let prio = shown.map_or(UNTOLD_RT_PRIO, |(_, prio)| prio);
+        let attr = self.attr_of_prio(task, prio);
         self.told_of(ProbePoint::PutPrevEntity, task);
         self.set_attr_at(task, attr, r, cpu);
     }

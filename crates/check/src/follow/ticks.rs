@@ -203,19 +203,6 @@ impl Follower<'_> {
         false
     }
 
-    /// The priority that the running task has when it is switched away from.
-    pub(super) fn next_prio(&self, curr: TaskId) -> Option<i32> {
-        let pid = self.pid(curr)?;
-        let mut at = self.at;
-        while let Some(next) = self.next_on_cpu[at] {
-            at = next;
-            if let What::Switch { prev, .. } = &self.records[at].what {
-                return (prev.pid == pid).then_some(prev.prio);
-            }
-        }
-        None
-    }
-
     /// `schedule()` that picks the task that ran leaves no `sched_switch`: a reschedule was asked for,
     /// the task is charged, and then none is asked for any more.
     fn is_same_again(&self, r: &Record) -> bool {
@@ -259,7 +246,7 @@ impl Follower<'_> {
             self.sched.follow_autogroup_exit(curr, clock);
         } else if !r.irq
             && !self.comes_back_by_place(curr)
-            && let Some(prio) = self.next_prio(curr)
+            && let Some((_, prio)) = self.prio_ahead(curr)
         {
             self.set_prio(curr, prio);
         }
