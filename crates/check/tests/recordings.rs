@@ -76,10 +76,10 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2007, 1837),
+            (Measure::Pick, 2015, 1845),
             (Measure::Preemption, 1747, 1702),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
-            (Measure::Placement, 329, 323),
+            (Measure::Placement, 790, 781),
         ],
     );
 }
@@ -101,7 +101,7 @@ fn wakers_of_6_18() {
     expect(
         "wakers-smt-6.18",
         &[
-            (Measure::State, 3155, 3154),
+            (Measure::State, 3157, 3156),
             (Measure::Pick, 1132, 1132),
             (Measure::Preemption, 1079, 1079),
         ],
@@ -139,7 +139,7 @@ fn mix_on_smt_of_6_12() {
     expect(
         "mix-smt-6.12",
         &[
-            (Measure::State, 3658, 3657),
+            (Measure::State, 3658, 3658),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 473, 472),
             (Measure::Placement, 311, 295),
@@ -195,11 +195,11 @@ fn realtime_of_6_12() {
     expect(
         "realtime-6.12",
         &[
-            (Measure::State, 1738, 1736),
+            (Measure::State, 1740, 1740),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 110, 110),
             (Measure::Placement, 335, 329),
-            (Measure::Balance, 53, 40),
+            (Measure::Balance, 50, 40),
         ],
     );
 }
@@ -311,7 +311,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8232, 7045),
+            (Measure::State, 8234, 7039),
             (Measure::Pick, 1314, 1305),
             (Measure::Preemption, 1330, 1322),
             (Measure::Placement, 256, 249),
@@ -379,7 +379,7 @@ fn cpus_that_tasks_may_use_of_6_12() {
     expect(
         "affinity-6.12",
         &[
-            (Measure::State, 19840, 19829),
+            (Measure::State, 19844, 19835),
             (Measure::Pick, 2022, 2022),
             (Measure::Preemption, 2734, 2733),
             (Measure::Placement, 1928, 1848),
@@ -393,11 +393,11 @@ fn cpus_that_tasks_may_use_of_6_1() {
     expect(
         "affinity-6.1",
         &[
-            (Measure::State, 8755, 8750),
-            (Measure::Pick, 1779, 1779),
+            (Measure::State, 8754, 8752),
+            (Measure::Pick, 1780, 1780),
             (Measure::Preemption, 3036, 3036),
-            (Measure::Placement, 3214, 3136),
-            (Measure::Balance, 74, 62),
+            (Measure::Placement, 3214, 3137),
+            (Measure::Balance, 74, 63),
         ],
     );
 }
@@ -453,7 +453,7 @@ fn idle_groups_of_6_1() {
             (Measure::Pick, 4357, 4344),
             (Measure::Preemption, 2795, 2777),
             (Measure::Placement, 2892, 2871),
-            (Measure::Balance, 170, 157),
+            (Measure::Balance, 170, 158),
         ],
     );
 }
@@ -463,10 +463,10 @@ fn commands_that_change_tasks_of_6_12() {
     expect(
         "commands-6.12",
         &[
-            (Measure::State, 13309, 13108),
+            (Measure::State, 13311, 13286),
             (Measure::Pick, 2956, 2955),
             (Measure::Preemption, 2518, 2518),
-            (Measure::Placement, 1036, 1004),
+            (Measure::Placement, 1036, 1005),
             (Measure::Balance, 101, 87),
         ],
     );
@@ -477,11 +477,11 @@ fn commands_that_change_tasks_of_6_1() {
     expect(
         "commands-6.1",
         &[
-            (Measure::State, 7567, 7460),
-            (Measure::Pick, 2522, 2517),
-            (Measure::Preemption, 3124, 3097),
-            (Measure::Placement, 1097, 1059),
-            (Measure::Balance, 89, 67),
+            (Measure::State, 7567, 7565),
+            (Measure::Pick, 2524, 2523),
+            (Measure::Preemption, 3129, 3123),
+            (Measure::Placement, 1097, 1065),
+            (Measure::Balance, 89, 68),
         ],
     );
 }
@@ -519,8 +519,8 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7367, 6576),
-            (Measure::Pick, 691, 687),
+            (Measure::State, 7367, 6584),
+            (Measure::Pick, 691, 688),
             (Measure::Preemption, 593, 591),
             (Measure::Placement, 575, 565),
             (Measure::Balance, 39, 34),

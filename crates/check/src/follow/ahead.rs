@@ -110,7 +110,8 @@ pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
 }
 
 /// The order in which records are followed: by time, but what a balancing pass did from its first move on comes at once, with
-/// the switch that it was for. The queues are locked meanwhile, and what other CPUs record in between comes after.
+/// the switch that it was for. The queues are locked meanwhile, and what other CPUs record in between comes after. What a
+/// stopper takes off one queue it puts on another one without holding both, and so at its own time.
 pub(super) fn order(
     records: &[Record],
     next_on_cpu: &[Option<usize>],
@@ -119,13 +120,19 @@ pub(super) fn order(
     let mut order = Vec::with_capacity(records.len());
     let mut followed = vec![false; records.len()];
     let mut waking: BTreeMap<u32, i32> = BTreeMap::new();
+    // CPUs whose stopper runs.
+    let mut stops: BTreeSet<u32> = BTreeSet::new();
     for (at, r) in records.iter().enumerate() {
         if std::mem::replace(&mut followed[at], true) {
             continue;
         }
         order.push(at);
         match r.what {
-            What::Migrate { pid, .. } if waking.get(&r.cpu) != Some(&pid) => {}
+            What::Migrate { pid, .. } if waking.get(&r.cpu) != Some(&pid) => {
+                if stops.contains(&r.cpu) && !r.irq {
+                    continue;
+                }
+            }
             What::Waking { pid, .. } => {
                 waking.insert(r.cpu, pid);
                 continue;
@@ -134,6 +141,7 @@ pub(super) fn order(
                 if !r.what.is_inside() {
                     waking.remove(&r.cpu);
                 }
+                note_stopper(&mut stops, r);
                 continue;
             }
         }
@@ -147,6 +155,7 @@ pub(super) fn order(
             }
             followed[next] = true;
             order.push(next);
+            note_stopper(&mut stops, other);
             last = next;
             if switches {
                 break;
@@ -154,6 +163,17 @@ pub(super) fn order(
         }
     }
     order
+}
+
+/// After a switch: does the CPU run its stopper?
+fn note_stopper(stops: &mut BTreeSet<u32>, r: &Record) {
+    if let What::Switch { next, .. } = &r.what {
+        if next.comm.starts_with("migration/") {
+            stops.insert(r.cpu);
+        } else {
+            stops.remove(&r.cpu);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -240,6 +260,32 @@ mod tests {
         ];
         let order = order(&records, &next_on_cpu(&records), &BTreeSet::new());
         assert_eq!(order, [0, 2, 4, 1, 3, 5, 6]);
+    }
+
+    #[test]
+    fn what_a_stopper_moves_comes_when_it_is_recorded() {
+        let party = |comm: &str| Party {
+            pid: 0,
+            comm: comm.to_owned(),
+            prio: 0,
+        };
+        let switch = |cpu, prev, next| {
+            let what = What::Switch {
+                prev: party(prev),
+                prev_state: PrevState::Runnable,
+                next: party(next),
+            };
+            record(cpu, what)
+        };
+        let (pid, orig, dest) = (7, 1, 0);
+        let records = [
+            switch(1, "hog", "migration/1"),
+            record(1, What::Migrate { pid, orig, dest }),
+            waking(0, 9),
+            switch(1, "migration/1", "nap"),
+        ];
+        let order = order(&records, &next_on_cpu(&records), &BTreeSet::new());
+        assert_eq!(order, [0, 1, 2, 3]);
     }
 
     #[test]

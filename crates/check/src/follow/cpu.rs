@@ -71,6 +71,8 @@ pub(super) struct CpuContext {
     pub(super) clocks: BTreeMap<u32, u64>,
     /// Moves out of `schedule()`.
     pub(super) moves: Vec<Move>,
+    /// What its stopper has taken off a queue and is still to put on another one.
+    pub(super) in_flight: Option<Move>,
     /// Moves out of interrupts.
     pub(super) irq_moves: Vec<Move>,
     /// In the timer's interrupt; whether its tick has run.

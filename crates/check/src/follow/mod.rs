@@ -268,6 +268,7 @@ impl<'a> Follower<'a> {
                     || record.softirq && !record_after.softirq
                     || further_passes.contains(&next)
             });
+            self.put_in_flight(record, over);
             if over {
                 self.end_requeue(record);
                 self.end_softirq(record);

@@ -1,7 +1,8 @@
 //! The moves that a pass recorded, from its first record to its last, and how ours makes them.
 //!
 //! Model.  A pass writes a charge of the source queue's running task, a record for each move, and a charge of the
-//!         destination's. They are gathered until a record of another kind ends the call that they belong to.
+//!         destination's. They are gathered until a record of another kind ends the call that they belong to. What a stopper
+//!         moves is off one queue with the record, and on the other one with what shows it there: `place_entity`, or a charge.
 //!         Where a change of affinity or of a cpuset moves a waiting task, it tells a CPU that the task may no longer use.
 //! Deviations. Where RT tasks are pushed and pulled is followed and not asked.
 //! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu`, `move_queued_task` @
@@ -13,6 +14,7 @@ use crate::judge::Measure;
 use crate::record::{Record, What};
 use fairwind_sched::balance::FollowedMove;
 use fairwind_sched::domain::SdId;
+use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::task::Class;
 use fairwind_sched::{CpuId, TaskId};
 
@@ -44,6 +46,11 @@ impl Follower<'_> {
             self.follow_affinity_move(r, moved);
             return;
         }
+        let curr = self.sched.rqs[CpuId(r.cpu)].curr;
+        if !r.irq && self.sched.tasks[curr].class == Class::Stop {
+            self.push(r, moved);
+            return;
+        }
         self.begin_pass(r);
         let context = self.cpu(r.cpu);
         if r.irq {
@@ -72,6 +79,53 @@ impl Follower<'_> {
         self.cpu(r.cpu).before_pass = None;
         self.forbid(moved.task, CpuId(moved.orig));
         self.take_effects(r.cpu);
+    }
+
+    /// A stopper takes a task off its CPU.
+    fn push(&mut self, r: &Record, moved: Move) {
+        let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
+        self.end_push(r);
+        self.pushed(r, self.clock_at(CpuId(r.cpu), r.ts), &[moved]);
+        if self.sched.tasks[moved.task].class == Class::Stop {
+            return;
+        }
+        let now = self.lock_clock(r.cpu, orig, moved.task, r.ts);
+        if self.sched.follow_detach(moved.task, dest, now) {
+            self.cpu(r.cpu).in_flight = Some(moved);
+        } else {
+            self.judge.mended("moved tasks that were not waiting");
+        }
+        self.sched.guess_clock(None);
+    }
+
+    /// After a record of a CPU whose stopper has a task in flight: is it on its queue now?
+    pub(super) fn put_in_flight(&mut self, r: &Record, over: bool) {
+        let Some(moved) = self.cpus[r.cpu as usize].in_flight else {
+            return;
+        };
+        let next = self.next_on_cpu[self.at].and_then(|next| self.records[next].what.probed());
+        let placed = r.what.probed() == Some(ProbePoint::PlaceEntity)
+            && next != Some(ProbePoint::PlaceEntity);
+        let charged = match r.what {
+            What::Runtime { pid, .. } => self.known(pid).is_some_and(|task| {
+                self.sched.tasks[task].cpu.0 == moved.dest && !self.limits.placements
+            }),
+            _ => false,
+        };
+        if over || placed || charged {
+            self.end_push(r);
+        }
+    }
+
+    fn end_push(&mut self, r: &Record) {
+        let Some(moved) = self.cpu(r.cpu).in_flight.take() else {
+            return;
+        };
+        let now = self.lock_clock(r.cpu, CpuId(moved.dest), moved.task, r.ts);
+        self.told_of_enqueue(moved.task);
+        self.sched.follow_attach(moved.task, now);
+        self.sched.guess_clock(None);
+        self.settle_clocks(r.cpu);
     }
 
     /// A stopper that a task woke moved the one that ran: that may no longer use its CPU. Not so if the one that woke the

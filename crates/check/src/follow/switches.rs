@@ -73,7 +73,7 @@ impl Follower<'_> {
         let sleeps = prev.pid != 0
             && prev_state != PrevState::Runnable
             && !self.sched.rqs[cpu].curr_has_left;
-        let mut moves = std::mem::take(&mut self.cpu(r.cpu).moves);
+        let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
         // Sleepers whose dequeue was delayed are taken off before the CPU looks for others' tasks.
         let rq = &self.sched.rqs[cpu];
         let fair = &self.sched.cfs_rqs[rq.cfs];
@@ -89,11 +89,6 @@ impl Follower<'_> {
             None if pulled => self.clock_of_next(cpu, self.pulled_before(r)).max(clock),
             None => clock,
         };
-        if by_stopper {
-            self.pushed(r, clock, &moves);
-            let moved = self.cpu(r.cpu).pass_ts.min(clock);
-            self.follow_moves(r.cpu, moved, &std::mem::take(&mut moves));
-        }
         if !(pulled && self.newly_idle(r, (clock, now), prev_state, &moves, next_task)) {
             let pulls = pulled && prev.pid != 0;
             if pulls {
