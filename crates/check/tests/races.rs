@@ -54,3 +54,33 @@ fn a_queue_charged_while_a_task_is_taken_off_it_is_a_race() {
     assert_eq!(moved_while_charged(ours - 1_010_001), [Class::Ours]);
     assert_eq!(moved_while_charged(ours + 1), [Class::Ours]);
 }
+
+/// Two CPUs of 6.1. CPU 0's stopper moves `h`, which CPU 1 runs before the stopper's next record, though it cannot be queued there
+/// yet: records were lost. Then CPU 1 runs out of tasks.
+#[test]
+fn a_task_in_flight_that_runs_already_is_not_queued_twice() {
+    let text = "\
+cpus=2
+  h-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> h:100 [120]
+  b-200  1d..2.  1.000500000: sched_switch:       swapper/1:0 [120] R ==> b:200 [120]
+  h-100  0d..2.  1.001000000: sched_waking:       comm=migration/0 pid=15 prio=0 target_cpu=000
+  h-100  0dN.2.  1.001010000: sched_wakeup:       migration/0:15 [0] CPU:000
+  h-100  0d..2.  1.001020000: sched_stat_runtime: comm=h pid=100 runtime=1020000 [ns] vruntime=1000000000 [ns]
+  h-100  0d..2.  1.001030000: sched_switch:       h:100 [120] R ==> migration/0:15 [0]
+  m-15   0d..2.  1.001040000: sched_migrate_task: comm=h pid=100 prio=120 orig_cpu=0 dest_cpu=1
+  b-200  1d..2.  1.001050000: sched_stat_runtime: comm=b pid=200 runtime=550000 [ns] vruntime=5000000000 [ns]
+  b-200  1d..2.  1.001060000: sched_switch:       b:200 [120] S ==> h:100 [120]
+  m-15   0d..2.  1.001070000: sched_stat_runtime: comm=h pid=100 runtime=20000 [ns] vruntime=4999000000 [ns]
+  m-15   0d..2.  1.001080000: sched_switch:       migration/0:15 [0] S ==> swapper/0:0 [120]
+  h-100  1d..2.  1.002000000: sched_stat_runtime: comm=h pid=100 runtime=930000 [ns] vruntime=5000000000 [ns]
+  h-100  1d..2.  1.002010000: sched_switch:       h:100 [120] S ==> swapper/1:0 [120]
+";
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-flight.txt");
+    fs::write(&path, text).unwrap();
+    let given = Given {
+        release: Some(Release::V6_1),
+        ..Given::default()
+    };
+    let report = check(&Recording::open(&path, given).unwrap());
+    assert_eq!(report.events, 13);
+}

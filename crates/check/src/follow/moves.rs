@@ -15,7 +15,7 @@ use crate::record::{Record, What};
 use fairwind_sched::balance::FollowedMove;
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::task::Class;
+use fairwind_sched::task::{Class, OnRq};
 use fairwind_sched::{CpuId, TaskId};
 
 impl Follower<'_> {
@@ -118,7 +118,10 @@ impl Follower<'_> {
     }
 
     fn end_push(&mut self, r: &Record) {
-        let Some(moved) = self.cpu(r.cpu).in_flight.take() else {
+        let in_flight = self.cpu(r.cpu).in_flight.take();
+        // Where records are lost, another one may have shown it elsewhere meanwhile.
+        let moves = |moved: &Move| self.sched.tasks[moved.task].on_rq == OnRq::Migrating;
+        let Some(moved) = in_flight.filter(moves) else {
             return;
         };
         let now = self.lock_clock(r.cpu, CpuId(moved.dest), moved.task, r.ts);
