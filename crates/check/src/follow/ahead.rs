@@ -4,6 +4,7 @@
 //!        the waker, if the task leaves its CPU; `sched_wakeup` once the task is queued, by the waker
 //!        or by the CPU that it goes to.
 
+use super::tasks::stopper_cpu;
 use crate::record::{Record, What};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,11 +129,8 @@ pub(super) fn order(
         }
         order.push(at);
         match r.what {
-            What::Migrate { pid, .. } if waking.get(&r.cpu) != Some(&pid) => {
-                if stops.contains(&r.cpu) && !r.irq {
-                    continue;
-                }
-            }
+            What::Migrate { pid, .. }
+                if waking.get(&r.cpu) != Some(&pid) && (r.irq || !stops.contains(&r.cpu)) => {}
             What::Waking { pid, .. } => {
                 waking.insert(r.cpu, pid);
                 continue;
@@ -168,7 +166,7 @@ pub(super) fn order(
 /// After a switch: does the CPU run its stopper?
 fn note_stopper(stops: &mut BTreeSet<u32>, r: &Record) {
     if let What::Switch { next, .. } = &r.what {
-        if next.comm.starts_with("migration/") {
+        if stopper_cpu(&next.comm).is_some() {
             stops.insert(r.cpu);
         } else {
             stops.remove(&r.cpu);

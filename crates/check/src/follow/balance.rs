@@ -368,16 +368,13 @@ impl Follower<'_> {
     }
 
     /// A stopper pushed the task that ran: would ours have asked for that, and pushed the same?
-    pub(super) fn pushed(&mut self, r: &Record, clock: u64, kernel: &[Move]) {
+    pub(super) fn pushed(&mut self, r: &Record, moved: Move) {
         let Some((asked_too, class)) = self.cpu(r.cpu).pushed.take() else {
-            if let [moved] = kernel {
-                self.follow_affinity_push(r, *moved);
-            }
+            self.follow_affinity_push(r, moved);
             return;
         };
-        let (cpu, [moved]) = (CpuId(r.cpu), kernel) else {
-            return;
-        };
+        let cpu = CpuId(r.cpu);
+        let clock = self.clock_at(cpu, r.ts);
         let mut copy = self.copy();
         copy.report_passes(true);
         copy.rqs[cpu].active_balance.pending = true;
@@ -388,7 +385,7 @@ impl Follower<'_> {
         if !asked_too {
             ours.moves.clear();
         }
-        self.judge_moves(r, "active", kernel, &ours, class);
+        self.judge_moves(r, "active", &[moved], &ours, class);
     }
 }
 

@@ -22,7 +22,7 @@ use fairwind_sched::{CpuId, Policy, SchedAttr, SeId, TaskId};
 
 /// The command that changes policies.
 const CHRT: &str = "chrt";
-/// The priority of a real-time task of which no record shows it.
+/// The priority of a real-time task of which no record shows it: the lowest of them.
 pub(super) const UNTOLD_RT_PRIO: i32 = MAX_RT_PRIO - 2;
 /// So many wakeups in a row have to tell that a task's policy is another one.
 const TELLING: u32 = 2;
@@ -304,11 +304,15 @@ impl Follower<'_> {
     /// Sets attributes at the time of its CPU's clock.
     pub(super) fn set_attr(&mut self, task: TaskId, attr: SchedAttr) {
         let cpu = self.sched.tasks[task].cpu;
-        let now = self.sched.rqs[cpu].clock;
-        if self.sched.sched_setscheduler(task, attr, now).is_err() {
+        self.set_attr_at(task, attr, self.sched.rqs[cpu].clock);
+    }
+
+    /// Sets attributes at a time of its CPU's clock.
+    pub(super) fn set_attr_at(&mut self, task: TaskId, attr: SchedAttr, clock: u64) {
+        if self.sched.sched_setscheduler(task, attr, clock).is_err() {
             self.judge.mended("attributes that cannot be");
         }
-        self.take_effects(cpu.0);
+        self.take_effects(self.sched.tasks[task].cpu.0);
     }
 }
 

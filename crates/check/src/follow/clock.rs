@@ -12,6 +12,7 @@
 
 use super::Follower;
 use super::cpu::ChargesOf;
+use super::tasks::stopper_cpu;
 use crate::record::{Record, What};
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
 use fairwind_sched::task::Class;
@@ -321,7 +322,7 @@ impl Follower<'_> {
         for r in self.records[leave..].iter().take(AHEAD) {
             match &r.what {
                 What::Switch { next, .. } if r.cpu == cpu.0 => {
-                    if next.pid == 0 || next.comm.starts_with("migration/") {
+                    if next.pid == 0 || stopper_cpu(&next.comm).is_some() {
                         break;
                     }
                     running = Some(next.pid);

@@ -10,6 +10,7 @@
 
 use super::Follower;
 use super::cpu::Move;
+use super::tasks::stopper_cpu;
 use crate::judge::Measure;
 use crate::record::{Record, What};
 use fairwind_sched::balance::FollowedMove;
@@ -42,13 +43,13 @@ impl Follower<'_> {
             return;
         }
         let moved = Move { task, orig, dest };
-        if !r.irq && !self.may_be_newly_idle(r.cpu, dest) {
-            self.follow_affinity_move(r, moved);
-            return;
-        }
         let curr = self.sched.rqs[CpuId(r.cpu)].curr;
         if !r.irq && self.sched.tasks[curr].class == Class::Stop {
             self.push(r, moved);
+            return;
+        }
+        if !r.irq && !self.may_be_newly_idle(r.cpu, dest) {
+            self.follow_affinity_move(r, moved);
             return;
         }
         self.begin_pass(r);
@@ -60,15 +61,14 @@ impl Follower<'_> {
         }
     }
 
-    /// Can a move outside interrupts be one by a stopper, or by a CPU that has run out of tasks? That one takes tasks for
-    /// itself, once its running task has been charged; what throttling charges is not told apart from that.
+    /// Can a move outside interrupts be one by a CPU that has run out of tasks? That one takes tasks for itself, once its
+    /// running task has been charged; what throttling charges is not told apart from that.
     fn may_be_newly_idle(&self, cpu: u32, dest: u32) -> bool {
         let curr = self.sched.rqs[CpuId(cpu)].curr;
         let context = &self.cpus[cpu as usize];
         let charged =
             context.pending_clock.is_some() || !context.moves.is_empty() || self.limits.are_set();
-        self.sched.tasks[curr].class == Class::Stop
-            || dest == cpu && (charged || !self.sched.is_fair(curr))
+        dest == cpu && (charged || !self.sched.is_fair(curr))
     }
 
     /// A waiting task was taken off a CPU that it may no longer use.
@@ -85,7 +85,7 @@ impl Follower<'_> {
     fn push(&mut self, r: &Record, moved: Move) {
         let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
         self.end_push(r);
-        self.pushed(r, self.clock_at(CpuId(r.cpu), r.ts), &[moved]);
+        self.pushed(r, moved);
         if self.sched.tasks[moved.task].class == Class::Stop {
             return;
         }
@@ -202,7 +202,7 @@ impl Follower<'_> {
         for r in own {
             match &r.what {
                 What::Switch { next, .. } if stops || next.pid == 0 => return None,
-                What::Switch { next, .. } => stops = next.comm.starts_with("migration/"),
+                What::Switch { next, .. } => stops = stopper_cpu(&next.comm).is_some(),
                 What::Migrate { dest, .. } if stops => return Some(CpuId(*dest)),
                 _ => {}
             }
@@ -217,7 +217,7 @@ impl Follower<'_> {
             let r = &self.records[at];
             match &r.what {
                 What::Timer | What::Switch { .. } => return false,
-                What::Waking { comm, .. } if r.softirq && comm.starts_with("migration/") => {
+                What::Waking { comm, .. } if r.softirq && stopper_cpu(comm).is_some() => {
                     return true;
                 }
                 What::Waking { pid, .. } => waking = Some(*pid),
@@ -237,8 +237,9 @@ impl Follower<'_> {
                 What::Timer | What::Switch { .. } => return None,
                 What::Waking { pid, comm, .. } => {
                     waking = Some(*pid);
-                    if r.softirq && comm.starts_with("migration/") {
-                        let busiest = CpuId(comm["migration/".len()..].parse().ok()?);
+                    if r.softirq
+                        && let Some(busiest) = stopper_cpu(comm)
+                    {
                         return Some((busiest, self.pushed_to(busiest)?));
                     }
                 }

@@ -87,7 +87,7 @@ impl Follower<'_> {
         let prio = shown.map_or(UNTOLD_RT_PRIO, |(_, prio)| prio);
         let attr = self.attr_of_prio(task, prio);
         self.told_of(ProbePoint::PutPrevEntity, task);
-        self.set_attr_at(task, attr, r, cpu);
+        self.change(task, attr, r, cpu);
     }
 
     /// Does a CPU go on without a task of the fair class having been put or set, or switch from one of another class? One that is
@@ -116,7 +116,7 @@ impl Follower<'_> {
         let attr = self.attr_told(address, task);
         self.told_of(ProbePoint::PlaceEntity, task);
         self.told_of(ProbePoint::SetNextEntity, task);
-        self.set_attr_at(task, attr.unwrap_or(SchedAttr::normal(nice)), r, cpu);
+        self.change(task, attr.unwrap_or(SchedAttr::normal(nice)), r, cpu);
     }
 
     /// Is a running task of another class that comes to the fair one shown by `place_entity`?
@@ -132,12 +132,9 @@ impl Follower<'_> {
         (self.sched.rqs[cpu].curr == task).then_some((task, cpu))
     }
 
-    fn set_attr_at(&mut self, task: TaskId, attr: SchedAttr, r: &Record, cpu: CpuId) {
+    fn change(&mut self, task: TaskId, attr: SchedAttr, r: &Record, cpu: CpuId) {
         let clock = self.requeue_clock(r, cpu);
-        if self.sched.sched_setscheduler(task, attr, clock).is_err() {
-            self.judge.mended("attributes that cannot be");
-        }
-        self.take_effects(r.cpu);
+        self.set_attr_at(task, attr, clock);
         self.end_change_of(r, cpu);
     }
 

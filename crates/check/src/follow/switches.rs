@@ -4,6 +4,7 @@
 
 use super::classify::{Pair, Shown};
 use super::cpu::Move;
+use super::tasks::stopper_cpu;
 use super::{Follower, start};
 use crate::baselines::Baselines;
 use crate::judge::Measure;
@@ -134,7 +135,7 @@ impl Follower<'_> {
     /// A task of SCHED_DEADLINE that could run gives way to a lower class: its runtime is used up, and it is off the
     /// queue until the next period.
     fn is_dl_throttled(prev: &Party, prev_state: PrevState, next: &Party) -> bool {
-        let stops = next.comm.starts_with("migration/");
+        let stops = stopper_cpu(&next.comm).is_some();
         prev.prio < 0 && next.prio >= 0 && prev_state == PrevState::Runnable && !stops
     }
 

@@ -74,6 +74,11 @@ fn bound_cpu(comm: &str) -> Option<CpuId> {
         .then(|| digits.parse().ok().map(CpuId))?
 }
 
+/// The CPU whose stopper has this name.
+pub(super) fn stopper_cpu(comm: &str) -> Option<CpuId> {
+    bound_cpu(comm).filter(|_| comm.starts_with("migration/"))
+}
+
 impl Follower<'_> {
     /// The task of a thread id, which is now on `cpu` if nothing tells otherwise.
     pub(super) fn task(&mut self, pid: i32, comm: &str, cpu: u32, ts: u64) -> TaskId {
@@ -91,7 +96,7 @@ impl Follower<'_> {
         };
         let bound = bound_cpu(comm).filter(|cpu| cpu.idx() < self.sched.nr_cpus());
         let task = match bound {
-            Some(cpu) if comm.starts_with("migration/") => self.sched.rqs[cpu].stop,
+            Some(cpu) if stopper_cpu(comm).is_some() => self.sched.rqs[cpu].stop,
             _ => self.task_from_before(cpu, bound, before.as_ref(), ts),
         };
         self.take_effects(cpu);
