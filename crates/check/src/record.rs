@@ -31,6 +31,8 @@ pub(crate) struct Record {
     pub(crate) irq: bool,
     /// In a softirq, and in no hardware interrupt on top of it.
     pub(crate) softirq: bool,
+    /// In a hardware interrupt on top of a softirq.
+    pub(crate) interrupts_softirq: bool,
     /// The running task had been asked to reschedule.
     pub(crate) need_resched: bool,
     /// How many reasons there were not to preempt it: locks held, say.
@@ -49,6 +51,7 @@ impl Record {
             pid: 0,
             irq: false,
             softirq: false,
+            interrupts_softirq: false,
             need_resched: false,
             preempt_depth: 0,
             what,
@@ -221,6 +224,7 @@ fn record(format: &EventFormat, event: &RawEvent<'_>) -> Option<Record> {
         pid: event.common_pid,
         irq: event.flags & (HARDIRQ | SOFTIRQ) != 0,
         softirq: event.flags & (HARDIRQ | SOFTIRQ) == SOFTIRQ,
+        interrupts_softirq: event.flags & (HARDIRQ | SOFTIRQ) == HARDIRQ | SOFTIRQ,
         need_resched: event.flags & NEED_RESCHED != 0,
         preempt_depth: event.preempt_count & PREEMPT_DEPTH,
         what,

@@ -40,6 +40,7 @@ impl Begun {
             pid: like.pid,
             irq: like.irq,
             softirq: like.softirq,
+            interrupts_softirq: like.interrupts_softirq,
             need_resched: like.need_resched || preempts && cpu == like.cpu,
             preempt_depth: like.preempt_depth,
             what: What::Wakeup { pid, prio, target },

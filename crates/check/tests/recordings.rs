@@ -61,7 +61,7 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11568),
+            (Measure::State, 11894, 11574),
             (Measure::Pick, 1544, 1544),
             (Measure::Preemption, 1259, 1259),
             (Measure::Placement, 683, 670),
@@ -198,7 +198,7 @@ fn realtime_of_6_12() {
             (Measure::State, 1740, 1740),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 110, 110),
-            (Measure::Placement, 335, 329),
+            (Measure::Placement, 335, 328),
             (Measure::Balance, 50, 40),
         ],
     );
@@ -213,7 +213,7 @@ fn realtime_of_6_1() {
             (Measure::Pick, 159, 159),
             (Measure::Preemption, 121, 121),
             (Measure::Placement, 347, 342),
-            (Measure::Balance, 57, 32),
+            (Measure::Balance, 51, 36),
         ],
     );
 }
@@ -223,10 +223,10 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5211, 4680),
+            (Measure::State, 5209, 4661),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 259, 259),
-            (Measure::Placement, 296, 292),
+            (Measure::Placement, 296, 293),
             (Measure::Balance, 28, 24),
         ],
     );
@@ -237,8 +237,8 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2095, 1985),
-            (Measure::Pick, 364, 362),
+            (Measure::State, 2095, 1984),
+            (Measure::Pick, 364, 361),
             (Measure::Preemption, 390, 388),
             (Measure::Placement, 350, 339),
             (Measure::Balance, 34, 34),
@@ -254,8 +254,8 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
             (Measure::State, 13079, 13068),
             (Measure::Pick, 6933, 6933),
             (Measure::Preemption, 4149, 4149),
-            (Measure::Placement, 5123, 5077),
-            (Measure::Balance, 386, 330),
+            (Measure::Placement, 5123, 5087),
+            (Measure::Balance, 384, 333),
         ],
     );
 }
@@ -311,11 +311,11 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8234, 7039),
-            (Measure::Pick, 1314, 1305),
-            (Measure::Preemption, 1330, 1322),
+            (Measure::State, 8234, 7027),
+            (Measure::Pick, 1314, 1307),
+            (Measure::Preemption, 1330, 1324),
             (Measure::Placement, 256, 249),
-            (Measure::Balance, 78, 72),
+            (Measure::Balance, 77, 73),
         ],
     );
 }
@@ -325,11 +325,11 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7534, 6892),
+            (Measure::State, 7534, 6920),
             (Measure::Pick, 801, 799),
-            (Measure::Preemption, 1374, 1372),
+            (Measure::Preemption, 1374, 1373),
             (Measure::Placement, 296, 294),
-            (Measure::Balance, 77, 73),
+            (Measure::Balance, 76, 73),
         ],
     );
 }
@@ -379,11 +379,11 @@ fn cpus_that_tasks_may_use_of_6_12() {
     expect(
         "affinity-6.12",
         &[
-            (Measure::State, 19844, 19835),
+            (Measure::State, 19844, 19832),
             (Measure::Pick, 2022, 2022),
             (Measure::Preemption, 2734, 2733),
-            (Measure::Placement, 1928, 1848),
-            (Measure::Balance, 85, 69),
+            (Measure::Placement, 1928, 1853),
+            (Measure::Balance, 87, 67),
         ],
     );
 }
@@ -396,7 +396,7 @@ fn cpus_that_tasks_may_use_of_6_1() {
             (Measure::State, 8754, 8752),
             (Measure::Pick, 1780, 1780),
             (Measure::Preemption, 3036, 3036),
-            (Measure::Placement, 3214, 3137),
+            (Measure::Placement, 3214, 3128),
             (Measure::Balance, 74, 63),
         ],
     );
@@ -407,8 +407,8 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46621, 45776),
-            (Measure::Pick, 17094, 17090),
+            (Measure::State, 46621, 45775),
+            (Measure::Pick, 17093, 17088),
             (Measure::Preemption, 663, 662),
             (Measure::Placement, 228, 219),
             (Measure::Balance, 22, 21),
@@ -435,7 +435,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16431, 14975),
+            (Measure::State, 16431, 14990),
             (Measure::Pick, 2788, 2787),
             (Measure::Preemption, 1825, 1823),
             (Measure::Placement, 1593, 1571),
@@ -449,7 +449,7 @@ fn idle_groups_of_6_1() {
     expect(
         "idle-groups-6.1",
         &[
-            (Measure::State, 10311, 9982),
+            (Measure::State, 10311, 9983),
             (Measure::Pick, 4357, 4344),
             (Measure::Preemption, 2795, 2777),
             (Measure::Placement, 2892, 2871),
@@ -463,7 +463,7 @@ fn commands_that_change_tasks_of_6_12() {
     expect(
         "commands-6.12",
         &[
-            (Measure::State, 13311, 13286),
+            (Measure::State, 13311, 13287),
             (Measure::Pick, 2956, 2955),
             (Measure::Preemption, 2518, 2518),
             (Measure::Placement, 1036, 1005),
@@ -505,7 +505,7 @@ fn policies_and_classes_of_6_1() {
     expect(
         "policies-6.1",
         &[
-            (Measure::State, 5872, 5869),
+            (Measure::State, 5872, 5868),
             (Measure::Pick, 2964, 2959),
             (Measure::Preemption, 1230, 1228),
             (Measure::Placement, 854, 838),
@@ -519,11 +519,11 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7367, 6584),
-            (Measure::Pick, 691, 688),
-            (Measure::Preemption, 593, 591),
+            (Measure::State, 7367, 6596),
+            (Measure::Pick, 692, 690),
+            (Measure::Preemption, 593, 590),
             (Measure::Placement, 575, 565),
-            (Measure::Balance, 39, 34),
+            (Measure::Balance, 39, 35),
         ],
     );
 }
@@ -533,9 +533,9 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2414, 2221),
+            (Measure::State, 2414, 2220),
             (Measure::Pick, 516, 494),
-            (Measure::Preemption, 610, 573),
+            (Measure::Preemption, 610, 572),
             (Measure::Placement, 485, 478),
             (Measure::Balance, 57, 49),
         ],

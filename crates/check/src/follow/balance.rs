@@ -27,8 +27,14 @@ const MOST_FAILED: u32 = 8;
 const MOST_BOUND: usize = 4;
 
 impl Follower<'_> {
-    /// Ours balances where the kernel moved nothing.
-    pub(super) fn quiet_pass(&mut self, r: &Record, pass: impl Fn(&mut Sched)) {
+    /// Ours balances in a CPU's softirq where the kernel moved nothing.
+    pub(super) fn quiet_pass(&mut self, r: &Record, cpu: CpuId, pass: impl Fn(&mut Sched)) {
+        let before = self.last_balances();
+        self.pass_quietly(r, pass);
+        self.note_just_balanced(cpu, &before);
+    }
+
+    fn pass_quietly(&mut self, r: &Record, pass: impl Fn(&mut Sched)) {
         if !self.could_move() {
             pass(&mut self.sched);
             self.take_effects(r.cpu);
@@ -154,6 +160,7 @@ impl Follower<'_> {
             pushes: pushes.iter().map(|(busiest, _)| busiest.0).collect(),
             moves,
         };
+        let before = self.last_balances();
         if let Some(sched) = self.decide(r, &asked) {
             self.cpu(r.cpu).clocks.clear();
             self.keep(r.cpu, sched);
@@ -171,6 +178,7 @@ impl Follower<'_> {
             }
             self.forget_active_balance();
         }
+        self.note_just_balanced(CpuId(r.cpu), &before);
         self.balance_above(r);
     }
 

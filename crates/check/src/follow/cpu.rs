@@ -83,6 +83,10 @@ pub(super) struct CpuContext {
     pub(super) to_balance: Vec<SdId>,
     /// When that softirq was raised, until it has balanced one.
     pub(super) softirq_began: Option<u64>,
+    /// Domains that it has balanced in the softirq that is going on, and for which CPU.
+    pub(super) balanced: Vec<(CpuId, SdId)>,
+    /// The balancing softirq was raised while it ran, and is to run once more.
+    pub(super) raised_again: bool,
     /// The softirq was raised by a tick after which another one runs at once.
     pub(super) softirq_waits: bool,
     /// A tick whose outcome its next record shows.

@@ -2,17 +2,18 @@
 //!
 //! Model.   Ticks are due at multiples of their length of `ktime`, on all CPUs at once; a timer interrupt is a tick if one has
 //!          come due since the CPU's last. One CPU, the timekeeper, brings jiffies up to date in its tick, and so does
-//!          each CPU that leaves a state without ticks, or is interrupted in one. The duty goes to the next CPU that
-//!          ticks when the timekeeper stops its tick; where sleeps tell who it is, it is that CPU. A CPU that sees jiffies
+//!          each CPU that leaves a state without ticks, or is interrupted in one. Who it is, `timekeeper` finds; where ticks
+//!          may come at any time, the first CPU that ticks, and the next one when it stops that. A CPU that sees jiffies
 //!          stand still for five of its ticks brings them up to date once.
 //! Units.   ns of the trace clock, jiffies as in the debug file.
 //! Source.  kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_do_update_jiffies64`, `tick_nohz_irq_enter`,
 //!          `tick_nohz_stop_tick` @ 6.1, 6.12.
-//! Deviations. Without records of timer interrupts jiffies are those that are due. That a CPU stopped its tick is not recorded:
-//!          it did if it found itself idle at a tick, did not leave idle in that interrupt, and the next tick is later than
-//!          timer interrupts of busy CPUs are apart on average, or than a tick where it leaves idle. Interrupts of idle CPUs
-//!          other than the timer's are not recorded.
+//! Deviations. Without records of timer interrupts jiffies are those that are due. Interrupts of idle CPUs other than the timer's
+//!          are not recorded.
 
+use super::ahead;
+use super::grid::Grid;
+use super::tick_stops::TickStops;
 use super::timekeeper::{self, Kept};
 use crate::facts::ClockFacts;
 use crate::record::{Record, What};
@@ -34,43 +35,20 @@ struct CpuTick {
 /// The kernel's jiffies at the current record.
 #[derive(Clone, Debug)]
 pub(super) struct Jiffies {
-    tick: u64,
-    /// Trace clock of a time at which a tick was due, and the jiffies then due.
-    epoch: u64,
+    grid: Grid,
+    /// The jiffies due at the grid's epoch.
     at_epoch: u64,
     now: u64,
     /// When ticks are due follows from clocks of the kernel.
     is_phase_known: bool,
     timekeeper: Option<u32>,
-    /// When it is told who that is.
+    /// Who that is, as far as it is told.
     kept: Vec<Kept>,
     cpus: Vec<CpuTick>,
+    /// When idle CPUs stop their ticks.
+    pub(super) stops: TickStops,
     /// Timer interrupts are recorded.
     timers: bool,
-    /// How late a tick may come.
-    lateness: u64,
-}
-
-/// How far apart timer interrupts of busy CPUs are on average, whose ticks never stop.
-fn mean_gap(records: &[Record], nr_cpus: usize) -> Option<u64> {
-    let mut last: Vec<Option<u64>> = vec![None; nr_cpus];
-    let (mut sum, mut gaps) = (0, 0);
-    for r in records {
-        let Some(last) = last.get_mut(r.cpu as usize) else {
-            continue;
-        };
-        match &r.what {
-            What::Timer => {
-                if let Some(last) = last.replace(r.ts) {
-                    sum += r.ts.saturating_sub(last);
-                    gaps += 1;
-                }
-            }
-            What::Switch { prev, next, .. } if prev.pid == 0 || next.pid == 0 => *last = None,
-            _ => {}
-        }
-    }
-    (gaps != 0).then(|| sum / gaps)
 }
 
 impl Jiffies {
@@ -92,9 +70,11 @@ impl Jiffies {
         // The debug file shows the lower half of the count.
         let counted = clock.jiffies & u64::from(u32::MAX);
         let epoch = clock.sched_clock.saturating_sub(clock.ktime % tick);
+        let grid = Grid { epoch, tick };
+        let next_on_cpu = ahead::next_on_cpu(records);
+        let stops = TickStops::find(records, &next_on_cpu, nr_cpus, (grid, is_phase_known));
         let mut jiffies = Jiffies {
-            tick,
-            epoch,
+            grid,
             at_epoch: counted,
             now: counted,
             is_phase_known,
@@ -102,10 +82,10 @@ impl Jiffies {
             kept: Vec::new(),
             cpus: vec![CpuTick::default(); nr_cpus],
             timers: records.iter().any(|record| record.what == What::Timer),
-            lateness: mean_gap(records, nr_cpus).unwrap_or(0).max(tick),
+            stops,
         };
         if is_phase_known && nr_cpus > 1 {
-            jiffies.kept = timekeeper::find(records, nr_cpus, epoch, tick);
+            jiffies.kept = timekeeper::find(records, &next_on_cpu, nr_cpus, grid, &jiffies.stops);
         }
         jiffies.update(start);
         jiffies
@@ -122,23 +102,13 @@ impl Jiffies {
 
     /// In which part of their period ticks are due, if that is known.
     pub(super) fn phase(&self) -> Option<u64> {
-        self.is_phase_known.then_some(self.epoch % self.tick)
+        self.is_phase_known
+            .then_some(self.grid.epoch % self.grid.tick)
     }
 
     /// The kernel's jiffies.
     pub(super) fn now(&self) -> u64 {
         self.now
-    }
-
-    /// When the next tick is due after a time.
-    pub(super) fn next_tick(&self, ts: u64) -> u64 {
-        let since = ts.saturating_sub(self.epoch);
-        self.epoch + (since / self.tick + 1) * self.tick
-    }
-
-    /// Until when a tick that is due at a time may come.
-    pub(super) fn latest(&self, due: u64) -> u64 {
-        due + self.lateness
     }
 
     /// The fewest that the kernel can have counted, whichever CPU keeps the time.
@@ -150,7 +120,7 @@ impl Jiffies {
 
     /// The most that the kernel can have counted.
     pub(super) fn most(&self, ts: u64) -> u64 {
-        self.at_epoch + ts.saturating_sub(self.epoch) / self.tick
+        self.at_epoch + self.grid.count(ts)
     }
 
     fn update(&mut self, ts: u64) {
@@ -167,7 +137,7 @@ impl Jiffies {
         if self.is_phase_known && ts < self.cpus[at].next_tick {
             return false;
         }
-        self.cpus[at].next_tick = self.next_tick(ts);
+        self.cpus[at].next_tick = self.grid.next(ts);
         self.cpus[at].would_count = self.most(ts);
         if let Some(told) = self.told(ts) {
             self.timekeeper = Some(told);
@@ -196,11 +166,6 @@ impl Jiffies {
         (kept.from <= ts).then_some(kept.cpu)
     }
 
-    /// Is it told that a CPU keeps the time, and so does not stop its tick?
-    pub(super) fn keeps_time(&self, cpu: u32, ts: u64) -> bool {
-        self.told(ts) == Some(cpu)
-    }
-
     /// An idle CPU stops its tick.
     pub(super) fn stop(&mut self, cpu: u32) {
         self.cpus[cpu as usize].stopped = true;
@@ -215,20 +180,15 @@ impl Jiffies {
         if self.cpus[at].stopped {
             self.update(ts);
             self.cpus[at].stopped = !leaves_idle;
-            self.cpus[at].next_tick = self.next_tick(ts);
+            self.cpus[at].next_tick = self.grid.next(ts);
             self.cpus[at].would_count = self.most(ts);
         }
-    }
-
-    pub(super) fn is_stopped(&self, cpu: u32) -> bool {
-        self.cpus[cpu as usize].stopped
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Party, PrevState};
 
     /// Ticks of 4 ms are due at 2, 6, 10 … ms of the trace clock.
     fn jiffies() -> Jiffies {
@@ -267,7 +227,6 @@ mod tests {
     fn only_the_timekeeper_counts() {
         let mut j = jiffies();
         assert_eq!(j.now(), 100);
-        assert_eq!(j.next_tick(3_000_000), 6_000_000);
         j.timer(0, 6_100_000);
         assert_eq!(j.now(), 101);
         j.timer(1, 10_100_000);
@@ -287,34 +246,6 @@ mod tests {
         assert_eq!((j.least(), j.now()), (102, 103));
         j.stop(1);
         assert_eq!(j.least(), 103);
-    }
-
-    #[test]
-    fn ticks_are_as_late_as_those_of_busy_cpus() {
-        let of_cpu = |ts, what| Record { what, ..timer(ts) };
-        let idles = || {
-            let party = |pid| Party {
-                pid,
-                comm: String::new(),
-                prio: 120,
-            };
-            What::Switch {
-                prev: party(1),
-                prev_state: PrevState::Interruptible,
-                next: party(0),
-            }
-        };
-        let records = [
-            timer(1_000_000),
-            timer(9_000_000),
-            timer(21_000_000),
-            of_cpu(22_000_000, idles()),
-            timer(90_000_000),
-        ];
-        assert_eq!(mean_gap(&records, 1), Some(10_000_000));
-        let j = Jiffies::new(None, 4_000_000, &records, 1);
-        assert_eq!(j.latest(100), 10_000_100);
-        assert_eq!(jiffies().latest(100), 4_000_100, "a tick at least");
     }
 
     #[test]
@@ -352,7 +283,7 @@ mod tests {
         assert_eq!(j.now(), 101, "by now it is cpu1");
         j.timer(1, 14_100_000);
         assert_eq!(j.now(), 103);
-        assert!(j.keeps_time(1, 20_000_000) && !j.keeps_time(1, 20_000_001));
+        assert_eq!((j.told(20_000_000), j.told(20_000_001)), (Some(1), None));
     }
 
     #[test]

@@ -13,11 +13,13 @@ mod affinity;
 mod ahead;
 mod attributes;
 mod balance;
+mod balance_again;
 mod changes;
 mod classify;
 mod clock;
 mod cpu;
 mod forks;
+mod grid;
 mod idle_scan;
 mod jiffies;
 mod judge_moves;
@@ -38,6 +40,7 @@ mod state;
 mod switches;
 mod tasks;
 mod tick_grid;
+mod tick_stops;
 mod ticks;
 mod timekeeper;
 mod times;
@@ -305,6 +308,7 @@ impl Follower<'_> {
             self.cpu(r.cpu).first_probe.get_or_insert(r.ts);
         }
         self.end_charge(r);
+        self.end_balanced(r);
         self.end_placements(r);
         self.leave_to_others(r);
         if !r.irq || r.softirq {

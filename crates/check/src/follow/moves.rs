@@ -216,6 +216,7 @@ impl Follower<'_> {
         for &at in self.times.records_of(cpu, self.at + 1) {
             let r = &self.records[at];
             match &r.what {
+                What::Timer if r.interrupts_softirq => {}
                 What::Timer | What::Switch { .. } => return false,
                 What::Waking { comm, .. } if r.softirq && stopper_cpu(comm).is_some() => {
                     return true;
@@ -234,6 +235,7 @@ impl Follower<'_> {
         for &at in self.times.records_of(cpu, self.at) {
             let r = &self.records[at];
             match &r.what {
+                What::Timer if r.interrupts_softirq => {}
                 What::Timer | What::Switch { .. } => return None,
                 What::Waking { pid, comm, .. } => {
                     waking = Some(*pid);

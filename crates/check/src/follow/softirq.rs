@@ -27,19 +27,23 @@ pub(super) struct Raised {
     by: u32,
 }
 
-/// How long after the record before them passes that move something usually begin.
+/// How long after the record before them passes that move something usually begin; where none does, softirqs that wake somebody.
 pub(super) fn usual_delay(records: &[Record], next_on_cpu: &[Option<usize>]) -> u64 {
-    let mut delays = Vec::new();
+    let mut delays = [Vec::new(), Vec::new()];
     for (at, r) in records.iter().enumerate() {
         let Some(next) = next_on_cpu[at].filter(|_| r.hardirq()) else {
             continue;
         };
-        if moves_first(records, next_on_cpu, next) {
-            delays.push(records[next].ts.saturating_sub(r.ts));
+        if records[next].softirq {
+            let moves = moves_first(records, next_on_cpu, next);
+            delays[usize::from(!moves)].push(records[next].ts.saturating_sub(r.ts));
         }
     }
-    delays.sort_unstable();
-    delays.get(delays.len() / 2).copied().unwrap_or(0)
+    let delays = delays.iter_mut().find(|delays| !delays.is_empty());
+    delays.map_or(0, |delays| {
+        delays.sort_unstable();
+        delays[delays.len() / 2]
+    })
 }
 
 /// Does a softirq begin with this record, and move something before it wakes anybody?
@@ -53,6 +57,11 @@ fn moves_first(records: &[Record], next_on_cpu: &[Option<usize>], first: usize) 
         }
     }
     false
+}
+
+/// Is it the name of the thread that runs softirqs?
+pub(super) fn is_of_softirqs(comm: &str) -> bool {
+    comm.starts_with("ksoftirqd/")
 }
 
 impl Follower<'_> {
@@ -70,7 +79,6 @@ impl Follower<'_> {
         if cpu.0 == r.cpu && self.timers_wake(cpu.0) {
             self.cpu(cpu.0).balances_later = true;
         } else {
-            self.sched.follow_blocked_averages(cpu, clock);
             self.raised.push(Raised {
                 at: r.ts + self.softirq_delay,
                 cpu,
@@ -89,7 +97,9 @@ impl Follower<'_> {
             let raised = self.raised.remove(first);
             let r = Record::of_task(raised.at.min(next.ts), raised.by, What::Timer);
             let clock = self.clock_of_update(raised.cpu, raised.clock);
-            self.quiet_pass(&r, |sched| sched.sched_balance_softirq(raised.cpu, clock));
+            self.quiet_pass(&r, raised.cpu, |sched| {
+                sched.sched_balance_softirq(raised.cpu, clock)
+            });
         }
     }
 
@@ -104,7 +114,7 @@ impl Follower<'_> {
 
     /// Is a softirq's record of one that runs before the balancing one? Their own thread is woken when all have run.
     fn is_before_balancing(r: &Record) -> bool {
-        let ends = matches!(&r.what, What::Waking { comm, .. } if comm.starts_with("ksoftirqd/"));
+        let ends = matches!(&r.what, What::Waking { comm, .. } if is_of_softirqs(comm));
         r.softirq && !ends
     }
 
@@ -117,7 +127,7 @@ impl Follower<'_> {
             self.cpu(r.cpu).balances_later = false;
             let cpu = CpuId(r.cpu);
             let clock = self.clock_of_update(cpu, r.ts);
-            self.quiet_pass(r, |sched| sched.sched_balance_softirq(cpu, clock));
+            self.quiet_pass(r, cpu, |sched| sched.sched_balance_softirq(cpu, clock));
         }
     }
 
@@ -161,7 +171,7 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         let began = self.cpu(r.cpu).softirq_began.take();
         let idle = softirq_idle(&self.sched, cpu);
-        self.quiet_pass(r, |sched| sched.ask_due_domains(cpu, sds, idle, began));
+        self.quiet_pass(r, cpu, |sched| sched.ask_due_domains(cpu, sds, idle, began));
     }
 }
 

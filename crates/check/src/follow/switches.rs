@@ -117,6 +117,7 @@ impl Follower<'_> {
         if prev.pid == 0 {
             self.limits.restart_ticks(r);
         }
+        self.run_in_thread(r, &next.comm);
         if next.pid == 0 {
             if prev.pid != 0 && prev_state == PrevState::Runnable {
                 self.throttle_above(r, prev_task, next_task);

@@ -37,14 +37,17 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         let may_tick = self.jiffies.timer(r.cpu, self.tick_reads(r));
         self.sched.follow_jiffies(self.jiffies.now());
+        if r.interrupts_softirq {
+            self.redate_balance(r);
+        }
         self.cpu(r.cpu).in_timer = may_tick.then_some(false);
         let idle = self.sched.is_idle(cpu);
         let curr = self.sched.rqs[cpu].curr;
         if may_tick && (idle || self.sched.tasks[curr].class == Class::Rt) {
             let clock = self.clock_of_update(cpu, r.ts);
             self.tick(r, clock);
-            if idle && !r.need_resched {
-                self.stop_tick(r);
+            if self.jiffies.stops.at.contains(&self.at) {
+                self.tick_stopped(r.cpu);
             }
         }
     }
@@ -55,7 +58,9 @@ impl Follower<'_> {
         self.take_effects(r.cpu);
         self.sched.sched_tick(cpu, clock);
         let mut effects = std::mem::take(&mut self.sched.effects);
-        if std::mem::take(&mut self.cpu(r.cpu).softirq_waits) {
+        let raised_again =
+            !r.interrupts_softirq && std::mem::take(&mut self.cpu(r.cpu).raised_again);
+        if std::mem::take(&mut self.cpu(r.cpu).softirq_waits) || raised_again {
             effects.insert(0, Effect::RaiseSoftirq { cpu });
         }
         for effect in effects {
@@ -113,23 +118,9 @@ impl Follower<'_> {
         None
     }
 
-    /// An idle CPU stops its tick, as far as can be seen: none comes while the next one can, although it is still
-    /// idle. It does so after a tick that found it idle: recordings with a probe on `nohz_balance_enter_idle` show none that
-    /// did so as it went idle.
-    fn stop_tick(&mut self, r: &Record) {
-        let stopped = self.jiffies.is_stopped(r.cpu) || self.jiffies.keeps_time(r.cpu, r.ts);
-        if !stopped && !self.ticks_on(r.ts, self.next_on_cpu[self.at]) {
-            self.tick_stopped(r.cpu);
-        }
-    }
-
     /// A CPU is idle when the recording begins: has it stopped its tick?
     pub(super) fn start_idle(&mut self, cpu: CpuId) {
-        let Some(start) = self.records.first().map(|r| r.ts) else {
-            return;
-        };
-        let first = self.records.iter().position(|r| r.cpu == cpu.0);
-        if !self.ticks_on(start, first) {
+        if self.jiffies.stops.start.contains(&cpu.0) {
             self.tick_stopped(cpu.0);
         }
     }
@@ -137,33 +128,6 @@ impl Follower<'_> {
     fn tick_stopped(&mut self, cpu: u32) {
         self.jiffies.stop(cpu);
         self.sched.nohz_balance_enter_idle(CpuId(cpu));
-    }
-
-    /// Does the tick go on, by the CPU's records from `next` on? A tick may be as late as those of busy CPUs are. Softirqs run
-    /// in the interrupt that the tick was in, before the CPU is idle again. A CPU that leaves idle before the next tick came
-    /// may have had it to come for one more period, unless it served other interrupts meanwhile.
-    fn ticks_on(&self, ts: u64, mut next: Option<usize>) -> bool {
-        let due = self.jiffies.next_tick(ts);
-        let late = self.jiffies.next_tick(due);
-        let latest = self.jiffies.latest(due);
-        let mut same_irq = true;
-        let mut serves_others = false;
-        while let Some(at) = next {
-            let r = &self.records[at];
-            same_irq &= r.softirq;
-            let ends = if same_irq { latest } else { due };
-            match r.what {
-                What::Timer => return r.ts < latest,
-                What::Switch { .. } => return r.ts < due || r.ts < late && !serves_others,
-                // The interrupt that the tick was in ends with a task to run.
-                _ if r.irq && r.need_resched && r.ts < ends => return true,
-                _ => {
-                    serves_others |= r.irq && !same_irq && r.ts >= due;
-                    next = self.next_on_cpu[at];
-                }
-            }
-        }
-        false
     }
 
     /// Was the charge just recorded a call of its own? The CPU's next records tell; of its last charge none
