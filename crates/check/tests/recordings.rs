@@ -223,9 +223,9 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5209, 4661),
+            (Measure::State, 5293, 4805),
             (Measure::Pick, 322, 322),
-            (Measure::Preemption, 259, 259),
+            (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
             (Measure::Balance, 28, 24),
         ],
@@ -311,7 +311,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8234, 7027),
+            (Measure::State, 8284, 7072),
             (Measure::Pick, 1314, 1307),
             (Measure::Preemption, 1330, 1324),
             (Measure::Placement, 256, 249),
@@ -325,7 +325,7 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7534, 6920),
+            (Measure::State, 7556, 6935),
             (Measure::Pick, 801, 799),
             (Measure::Preemption, 1374, 1373),
             (Measure::Placement, 296, 294),
@@ -365,7 +365,7 @@ fn many_cpus_of_6_1() {
     expect(
         "many-cpus-6.1",
         &[
-            (Measure::State, 4523, 4505),
+            (Measure::State, 4523, 4504),
             (Measure::Pick, 399, 398),
             (Measure::Preemption, 403, 403),
             (Measure::Placement, 1200, 1164),
@@ -407,9 +407,9 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46621, 45775),
-            (Measure::Pick, 17093, 17088),
-            (Measure::Preemption, 663, 662),
+            (Measure::State, 46643, 45931),
+            (Measure::Pick, 17090, 17081),
+            (Measure::Preemption, 663, 661),
             (Measure::Placement, 228, 219),
             (Measure::Balance, 22, 21),
         ],
@@ -421,9 +421,9 @@ fn yields_in_groups_of_6_1() {
     expect(
         "yields-6.1",
         &[
-            (Measure::State, 49884, 49806),
-            (Measure::Pick, 27625, 27415),
-            (Measure::Preemption, 728, 681),
+            (Measure::State, 49884, 49805),
+            (Measure::Pick, 27624, 27393),
+            (Measure::Preemption, 728, 680),
             (Measure::Placement, 222, 217),
             (Measure::Balance, 19, 19),
         ],
@@ -435,7 +435,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16431, 14990),
+            (Measure::State, 16459, 15022),
             (Measure::Pick, 2788, 2787),
             (Measure::Preemption, 1825, 1823),
             (Measure::Placement, 1593, 1571),
@@ -519,10 +519,10 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7367, 6596),
+            (Measure::State, 7401, 6641),
             (Measure::Pick, 692, 690),
             (Measure::Preemption, 593, 590),
-            (Measure::Placement, 575, 565),
+            (Measure::Placement, 575, 566),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -533,9 +533,9 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2414, 2220),
-            (Measure::Pick, 516, 494),
-            (Measure::Preemption, 610, 572),
+            (Measure::State, 2414, 2221),
+            (Measure::Pick, 515, 493),
+            (Measure::Preemption, 610, 573),
             (Measure::Placement, 485, 478),
             (Measure::Balance, 57, 49),
         ],

@@ -49,6 +49,9 @@ impl Follower<'_> {
         if !(own && self.cpu(r.cpu).pending_clock.is_some()) {
             self.limit_clock(cpu, clock);
         }
+        if let Some((_, return_clock)) = self.cpu(r.cpu).returning.as_mut().filter(|_| own) {
+            *return_clock = clock;
+        }
         if let Some(vruntime) = vruntime {
             let mut values = NOTHING_SHOWN;
             values[ProbeField::Vruntime as usize] = Some(vruntime);

@@ -4,7 +4,7 @@ use super::ticks::Charged;
 use crate::judge::Class;
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::Told;
-use fairwind_sched::{CpuId, Sched, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, Sched, TaskId};
 use std::collections::BTreeMap;
 
 /// A move that balancing recorded.
@@ -87,6 +87,8 @@ pub(super) struct CpuContext {
     pub(super) balanced: Vec<(CpuId, SdId)>,
     /// The balancing softirq was raised while it ran, and is to run once more.
     pub(super) raised_again: bool,
+    /// A throttled queue that goes back to work, at this clock, while records show where it and the groups above are placed.
+    pub(super) returning: Option<(CfsRqId, u64)>,
     /// The softirq was raised by a tick after which another one runs at once.
     pub(super) softirq_waits: bool,
     /// A tick whose outcome its next record shows.

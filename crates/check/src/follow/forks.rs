@@ -147,7 +147,7 @@ impl Follower<'_> {
                 self.uncharged_clock(kernel, task, read)
             }
         });
-        self.told_of_enqueue(task);
+        self.told_of_enqueue(task, kernel);
         let clock = match told {
             Some(told) => told,
             None => {

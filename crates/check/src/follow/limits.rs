@@ -1,10 +1,7 @@
-//! CPU limits: when period timers refilled the pools, and when throttled queues went back to work.
+//! CPU limits: when period timers refilled the pools, and which queues were throttled.
 //!
 //! Model.      A timer belongs to the CPU that armed it, and its handler runs in the first timer interrupt
-//!             of that CPU after it expired. The queues that it gave runtime to are put back when the
-//!             recording shows it: by a probe of `place_entity`, by a charge to the running task, or
-//!             because one of their tasks runs. Where the interrupt itself puts them back (6.1), those that it
-//!             gave runtime to before that one are back, too.
+//!             of that CPU after it expired. When the queues that it gave runtime to go back to work: see `returns`.
 //! Source.     kernel/sched/fair.c `sched_cfs_period_timer`, `distribute_cfs_runtime` @ 6.1, 6.12.
 //! Deviations. Limits are set to what they are in the end, when the first task comes or the group keeps to them: changes are
 //!             not recorded.
@@ -17,8 +14,6 @@ use fairwind_sched::{BandwidthLimit, CfsRqId, CpuId, Effect, GroupId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_US: u64 = 1000;
-/// `ENQUEUE_WAKEUP` alone: the flags of an entity that comes back from being throttled.
-const ENQUEUE_WAKEUP: u64 = 1;
 
 /// Which timer of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,9 +41,9 @@ pub(super) struct Limits {
     /// Limits are set that begin until then.
     begun: u64,
     /// The record of the interrupt that last gave a group's queues runtime.
-    refills: BTreeMap<GroupId, usize>,
+    pub(super) refills: BTreeMap<GroupId, usize>,
     /// Groups whose queues go back to work in an interrupt that is not over.
-    returning: BTreeSet<GroupId>,
+    pub(super) returning: BTreeSet<GroupId>,
     /// Probes of `place_entity` show each queue that goes back to work.
     pub(super) placements: bool,
 }
@@ -162,7 +157,7 @@ impl Follower<'_> {
 
     /// Runs what has expired on a CPU in the order in which it expired: not before the tick, if that is
     /// first and still to come, nor before a queue of this CPU is back that an earlier one gave runtime to.
-    fn run_timers(&mut self, cpu: u32, now: u64, tick: bool) {
+    pub(super) fn run_timers(&mut self, cpu: u32, now: u64, tick: bool) {
         while let Some((expires, timer)) = self.due(cpu, now) {
             let tick_first = tick && self.limits.ticks.expires(cpu, now) < expires;
             let returning =
@@ -175,7 +170,7 @@ impl Follower<'_> {
     }
 
     /// Is the interrupt that gives a group's queues runtime not over yet? Ours has done that as it began.
-    fn is_being_refilled(&self, group: GroupId) -> bool {
+    pub(super) fn is_being_refilled(&self, group: GroupId) -> bool {
         let Some(&(mut at)) = self.limits.refills.get(&group) else {
             return false;
         };
@@ -212,6 +207,15 @@ impl Follower<'_> {
         self.take_effects(cpu);
     }
 
+    /// A group's period timer has expired and not run yet: it does.
+    pub(super) fn run_late_period_timer(&mut self, r: &Record, group: GroupId) {
+        let period = (group, Kind::Period);
+        let armed = self.limits.armed.get(&period).copied();
+        if let Some(late) = armed.filter(|late| late.expires <= r.ts) {
+            self.run_timer(late.cpu, r.ts, period);
+        }
+    }
+
     /// Is this record a charge of a CPU's running task in an interrupt?
     pub(super) fn is_charged_by(&self, cpu: u32, r: &Record) -> bool {
         let curr = self.pid(self.sched.rqs[CpuId(cpu)].curr);
@@ -219,7 +223,7 @@ impl Follower<'_> {
     }
 
     /// Does the interrupt go on after a record with a charge of the running task?
-    fn interrupt_charges(&self, cpu: u32, mut at: usize) -> bool {
+    pub(super) fn interrupt_charges(&self, cpu: u32, mut at: usize) -> bool {
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
             let r = &self.records[at];
@@ -304,89 +308,8 @@ impl Follower<'_> {
         futile
     }
 
-    /// Before a record of a CPU: queues whose return no probe will show are back by now. Where the timer's interrupt puts
-    /// them back that is so once it is over, on all CPUs.
-    pub(super) fn unthrottle_unseen(&mut self, r: &Record) {
-        let cpu = CpuId(r.cpu);
-        for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
-            let empty = self.sched.cfs_rqs[cfs_rq].load.weight == 0;
-            if empty && self.limits.placements {
-                self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
-            }
-        }
-        for group in self.limits.returning.clone() {
-            if self.is_being_refilled(group) {
-                continue;
-            }
-            self.limits.returning.remove(&group);
-            for cpu in self.sched.rqs.ids() {
-                for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
-                    if self.sched.cfs_rqs[cfs_rq].tg == group {
-                        self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
-                    }
-                }
-            }
-        }
-    }
-
-    /// A charge in an interrupt may be that of a queue going back to work; if so, its clock is taken.
-    pub(super) fn unthrottled_by_charge(&mut self, r: &Record, cpu: CpuId, clock: u64) -> bool {
-        if self.limits.placements || !r.irq {
-            return false;
-        }
-        let mut pending = self.sched.rqs[cpu].cfsb_csd.clone();
-        // The first charge of a CPU's own timer interrupt is that of its tick, unless it refilled the pool.
-        if r.cpu == cpu.0 && self.cpu(r.cpu).in_timer == Some(false) {
-            pending.retain(|&cfs_rq| {
-                let group = self.sched.cfs_rqs[cfs_rq].tg;
-                let refill = self.limits.refills.get(&group);
-                refill.is_some_and(|&at| self.records[at].cpu == r.cpu)
-            });
-        }
-        if !pending.iter().any(|&cfs_rq| self.return_charges(cfs_rq)) {
-            return false;
-        }
-        for cfs_rq in pending {
-            self.unthrottle(r, cfs_rq, clock);
-        }
-        true
-    }
-
-    /// `place_entity` in an interrupt, with the entity of a throttled queue: it goes back to work.
-    pub(super) fn unthrottled_by_place(&mut self, r: &Record, address: u64, flags: Option<u64>) {
-        let Some(&se) = self.addresses.get(&address) else {
-            return;
-        };
-        let cfs_rq = self.sched.ses[se].my_q;
-        if flags != Some(ENQUEUE_WAKEUP)
-            || cfs_rq.is_none()
-            || !self.sched.cfs_rqs[cfs_rq].throttled
-        {
-            return;
-        }
-        let cpu = CpuId(r.cpu);
-        if !self.return_charges(cfs_rq) {
-            self.drop_clock(r);
-        }
-        let told = self.cpu(r.cpu).pending_clock.take();
-        let clock = told.unwrap_or_else(|| self.clock_at(cpu, r.ts));
-        self.unthrottle(r, cfs_rq, clock);
-        if self.cpu(r.cpu).in_timers.is_some() {
-            self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
-        }
-    }
-
-    /// The kernel runs a task: no queue above it is throttled.
-    pub(super) fn unthrottle_above(&mut self, r: &Record, task: TaskId, clock: u64) {
-        for cfs_rq in self.queues_above(task) {
-            if self.sched.cfs_rqs[cfs_rq].throttled {
-                self.unthrottle(r, cfs_rq, clock);
-            }
-        }
-    }
-
     /// The queues that a task and its groups are on, none for one that is not fair.
-    fn queues_above(&self, task: TaskId) -> Vec<CfsRqId> {
+    pub(super) fn queues_above(&self, task: TaskId) -> Vec<CfsRqId> {
         let mut queues = Vec::new();
         let mut se = self.sched.tasks[task].se;
         while self.sched.is_fair(task) && se.is_some() {
@@ -461,65 +384,5 @@ impl Follower<'_> {
             self.sched.follow_throttle(cfs_rq, clock, refilled);
             self.take_effects(r.cpu);
         }
-    }
-
-    /// A throttled queue is back, and so are those that the same interrupt put back before it. Once a CPU runs a task for
-    /// that, the interrupt is done with all, but for those where a charge will tell.
-    fn unthrottle(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
-        let group = self.sched.cfs_rqs[cfs_rq].tg;
-        let granted = self.sched.cfs_rqs[cfs_rq].throttled_csd;
-        if granted && self.facts.returns_in_order() && self.limits.returning.contains(&group) {
-            let runs = matches!(r.what, What::Switch { .. });
-            let mut is_before = true;
-            for queue in self.sched.groups[group].bandwidth.throttled_cfs_rq.clone() {
-                is_before &= queue != cfs_rq;
-                let is_back = is_before || runs && queue != cfs_rq && !self.return_charges(queue);
-                if is_back && self.sched.cfs_rqs[queue].throttled_csd {
-                    let cpu = self.sched.cfs_rqs[queue].cpu;
-                    self.put_back(r, queue, self.clock_at(cpu, r.ts));
-                }
-            }
-        }
-        self.put_back(r, cfs_rq, clock);
-    }
-
-    fn put_back(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
-        let group = self.sched.cfs_rqs[cfs_rq].tg;
-        let period = (group, Kind::Period);
-        if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0
-            && let Some(late) = self.limits.armed.get(&period).copied()
-            && late.expires <= r.ts
-        {
-            self.run_timer(late.cpu, r.ts, period);
-        }
-        if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0 {
-            self.judge.mended("queues with runtime that were throttled");
-            self.sched.follow_grant(cfs_rq);
-        }
-        let queue = &self.sched.cfs_rqs[cfs_rq];
-        let (cpu, se) = (queue.cpu, queue.se);
-        let clock = self.placing_clock(cpu, se, clock, (0, r.ts), |sched, clock| {
-            sched.follow_unthrottle(cfs_rq, clock);
-        });
-        self.sched.follow_unthrottle(cfs_rq, clock);
-        self.sched.guess_clock(None);
-        self.take_effects(r.cpu);
-    }
-
-    /// Does putting a throttled queue back charge the running task? That is so if the task is queued
-    /// where an entity is put back.
-    fn return_charges(&self, cfs_rq: CfsRqId) -> bool {
-        let mut se = self.sched.cfs_rqs[cfs_rq].se;
-        while se.is_some() && !self.sched.ses[se].on_rq {
-            let queue = &self.sched.cfs_rqs[self.sched.ses[se].cfs_rq];
-            if queue.curr.is_some() && self.sched.ses[queue.curr].is_task() {
-                return true;
-            }
-            if queue.throttled {
-                return false;
-            }
-            se = self.sched.ses[se].parent;
-        }
-        false
     }
 }

@@ -34,6 +34,7 @@ mod placement;
 mod placing_clock;
 mod races;
 mod requeues;
+mod returns;
 mod softirq;
 mod start;
 mod state;
@@ -116,6 +117,8 @@ pub(crate) struct Follower<'a> {
     yielded: Vec<(CfsRqId, SeId)>,
     /// Which way guesses of groups' virtual runtimes were last moved, and how far.
     steps: BTreeMap<SeId, (bool, u64)>,
+    /// On which queue an entity was when its virtual runtime was last told.
+    told_on: BTreeMap<SeId, CfsRqId>,
     /// Somebody uses the command that changes policies.
     uses_chrt: bool,
     /// Who forked each task in the recording.
@@ -205,6 +208,7 @@ impl<'a> Follower<'a> {
             suspected: BTreeMap::new(),
             yielded: Vec::new(),
             steps: BTreeMap::new(),
+            told_on: BTreeMap::new(),
             uses_chrt: changes::uses_chrt(records),
             parents: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),

@@ -125,7 +125,7 @@ impl Follower<'_> {
             return;
         };
         let now = self.lock_clock(r.cpu, CpuId(moved.dest), moved.task, r.ts);
-        self.told_of_enqueue(moved.task);
+        self.told_of_enqueue(moved.task, CpuId(moved.dest));
         self.sched.follow_attach(moved.task, now);
         self.sched.guess_clock(None);
         self.settle_clocks(r.cpu);

@@ -1,8 +1,9 @@
 //! What a pick tells of virtual runtimes that nothing shows.
 //!
 //! Model.   6.1 picks the entity with the least virtual runtime. Where ours had another one, and the virtual runtime
-//!          of either is a guess because it is a group's, the guess goes as far as the pick tells: to the other's, and if
-//!          that was not enough for the next pick, twice as far each time. One that yielded gives way to the second, unless
+//!          of either is a guess because nothing has told it since the entity came to this queue, the guess goes as far as
+//!          the pick tells: to the other's, and if that was not enough for the next pick, twice as far each time. Where no
+//!          record shows any state, only a group's is a guess. One that yielded gives way to the second, unless
 //!          that is further behind than the wakeup granularity: so far apart are they at least, or at most. Other buddies are
 //!          picked out of order and tell nothing. Later releases pick, of those that are owed CPU time, the one with the
 //!          earliest deadline: where no record shows any state, what groups and tasks from before had is a guess, and gives
@@ -43,7 +44,10 @@ impl Follower<'_> {
         if short.cast_signed() <= 0 {
             return;
         }
-        let guessed = |se: SeId| !self.sched.ses[se].is_task() && !self.is_known(se);
+        let guessed = |se: SeId| match self.told_on.get(&se) {
+            Some(&told_on) => told_on != cfs_rq,
+            None => self.shows_state || !self.sched.ses[se].is_task(),
+        };
         let (se, ahead) = if guessed(kernel) {
             (kernel, false)
         } else if guessed(ours) {

@@ -62,7 +62,7 @@ impl Follower<'_> {
         }
         let attr = self.attr_told(address, task);
         for point in POINTS {
-            self.told_of(point, task);
+            self.told_of(point, task, cpu);
         }
         let clock = self.requeue_clock(r, cpu);
         if self.exiting.remove(&task) {
@@ -86,7 +86,7 @@ impl Follower<'_> {
             .filter(|&(_, prio)| prio < MAX_RT_PRIO);
         let prio = shown.map_or(UNTOLD_RT_PRIO, |(_, prio)| prio);
         let attr = self.attr_of_prio(task, prio);
-        self.told_of(ProbePoint::PutPrevEntity, task);
+        self.told_of(ProbePoint::PutPrevEntity, task, cpu);
         self.change(task, attr, r, cpu);
     }
 
@@ -114,8 +114,8 @@ impl Follower<'_> {
         }
         let nice = self.sched.tasks[task].nice();
         let attr = self.attr_told(address, task);
-        self.told_of(ProbePoint::PlaceEntity, task);
-        self.told_of(ProbePoint::SetNextEntity, task);
+        self.told_of(ProbePoint::PlaceEntity, task, cpu);
+        self.told_of(ProbePoint::SetNextEntity, task, cpu);
         self.change(task, attr.unwrap_or(SchedAttr::normal(nice)), r, cpu);
     }
 

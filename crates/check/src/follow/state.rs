@@ -24,7 +24,7 @@ impl Follower<'_> {
 
     /// A running task can be behind its queue's `min_vruntime` by a sleeper's credit, which is
     /// `latency_ns`, or half of it with GENTLE_FAIR_SLEEPERS. If it is further behind, our `min_vruntime`
-    /// is too high, and so is all that was placed by it.
+    /// is too high, and so is all that was placed by it and that nothing has told since.
     fn lower_floor(&mut self, task: TaskId) {
         let se = self.sched.tasks[task].se;
         let vruntime = self.sched.ses[se].vruntime;
@@ -47,7 +47,8 @@ impl Follower<'_> {
             let other = self.sched.tasks[other].se;
             let entity = &self.sched.ses[other];
             let ahead = entity.vruntime.wrapping_sub(floor) as i64;
-            if other != se && entity.cfs_rq == cfs_rq && ahead >= -credit {
+            let placed = entity.cfs_rq == cfs_rq && self.told_on.get(&other) != Some(&cfs_rq);
+            if other != se && placed && ahead >= -credit {
                 let lowered = entity.vruntime.wrapping_sub(behind as u64);
                 self.sched.follow_entity(other, lowered, 0);
             }

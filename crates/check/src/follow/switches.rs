@@ -66,8 +66,8 @@ impl Follower<'_> {
             }
         }
         self.unthrottle_above(r, next_task, clock);
-        self.told_of(ProbePoint::PutPrevEntity, prev_task);
-        self.told_of_next(prev_task, next_task);
+        self.told_of(ProbePoint::PutPrevEntity, prev_task, cpu);
+        self.told_of_next(cpu, prev_task, next_task);
         if charged.is_some() && prev_state == PrevState::Runnable && self.was_charged_first(r.cpu) {
             self.sched.follow_charge(cpu, clock);
         }
@@ -210,7 +210,8 @@ impl Follower<'_> {
             least_vruntime: Some(self.least_vruntime(cpu, None) == Some(next)),
         };
         let before: Vec<Shown> = candidates.iter().map(|&task| self.shown(task)).collect();
-        self.note_yielded(self.sched.rqs[cpu].curr);
+        let prev = self.sched.rqs[cpu].curr;
+        self.note_yielded(prev);
         let (switch, possible) = self.sched.follow_switch(cpu, clock, next);
         if self.is_ordinary(next) && self.sched.is_fair(next) && candidates.len() >= 2 {
             if self.unsure.contains(&next) {
@@ -237,7 +238,9 @@ impl Follower<'_> {
             self.learn_idle(next, switch.next);
         }
         if switch.next == next {
-            self.order_agrees(cpu);
+            if next != prev {
+                self.order_agrees(cpu);
+            }
         } else {
             self.throttle_passed(r, switch.next, next);
             self.follow_order(next, switch.next);

@@ -11,7 +11,7 @@ use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::{Record, What};
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint, ProbeValues, Told};
-use fairwind_sched::{Release, SeId, TaskId};
+use fairwind_sched::{CpuId, Release, SeId, TaskId};
 
 /// Fields that one decision compares.
 struct Aspect {
@@ -155,30 +155,40 @@ impl Follower<'_> {
         });
     }
 
-    /// The first probe at a point is that of a task, and those after it are of the groups above.
-    pub(super) fn told_of(&mut self, point: ProbePoint, task: TaskId) {
-        self.told_in_order(point, &self.upwards(self.sched.tasks[task].se));
+    /// The first probe at a point is that of a task, and those after it are of the groups above, on a CPU.
+    pub(super) fn told_of(&mut self, point: ProbePoint, task: TaskId, cpu: CpuId) {
+        self.told_in_order(point, &self.entities_on(task, cpu));
     }
 
-    /// A task is put on a queue, other than by a wakeup: CFS places the groups above it alone.
-    pub(super) fn told_of_enqueue(&mut self, task: TaskId) {
-        let entities = self.upwards(self.sched.tasks[task].se);
+    /// A task is put on a queue of a CPU, other than by a wakeup: CFS places the groups above it alone.
+    pub(super) fn told_of_enqueue(&mut self, task: TaskId, cpu: CpuId) {
+        let entities = self.entities_on(task, cpu);
         let left_alone = usize::from(self.sched.profile.release == Release::V6_1);
         let placed = entities.get(left_alone..).unwrap_or_default();
         self.told_in_order(ProbePoint::PlaceEntity, placed);
     }
 
     /// A CPU goes on from one task to another: CFS goes down to that if the first was of another class.
-    pub(super) fn told_of_next(&mut self, prev: TaskId, next: TaskId) {
-        let mut entities = self.upwards(self.sched.tasks[next].se);
+    pub(super) fn told_of_next(&mut self, cpu: CpuId, prev: TaskId, next: TaskId) {
+        let mut entities = self.entities_on(next, cpu);
         if self.sched.profile.release == Release::V6_1 && !self.sched.is_fair(prev) {
             entities.reverse();
         }
         self.told_in_order(ProbePoint::SetNextEntity, &entities);
     }
 
+    /// A task's entity and those of the groups above it on a CPU, to which it may be on its way.
+    fn entities_on(&self, task: TaskId, cpu: CpuId) -> Vec<SeId> {
+        let mut entities = self.upwards(self.sched.tasks[task].se);
+        for se in entities.iter_mut().skip(1) {
+            let group = self.sched.cfs_rqs[self.sched.ses[*se].my_q].tg;
+            *se = self.sched.cfs_rqs[self.sched.groups[group].cfs_rq[cpu.idx()]].se;
+        }
+        entities
+    }
+
     /// An entity and the groups above it.
-    fn upwards(&self, se: SeId) -> Vec<SeId> {
+    pub(super) fn upwards(&self, se: SeId) -> Vec<SeId> {
         let above = |&se: &SeId| Some(self.sched.ses[se].parent).filter(|se| se.is_some());
         std::iter::successors(Some(se).filter(|se| se.is_some()), above).collect()
     }
@@ -273,6 +283,7 @@ impl Follower<'_> {
             self.judge.judge(decision, Baselines::NONE, differs);
         }
         if told(ProbeField::Vruntime).is_some() {
+            self.told_on.insert(se, self.sched.ses[se].cfs_rq);
             self.raced.remove(&self.sched.ses[se].task);
         }
         if point == ProbePoint::StatRuntime {

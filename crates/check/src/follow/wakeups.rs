@@ -208,7 +208,7 @@ impl Follower<'_> {
             wake_flags: wakeup.wake_flags,
             migrated: wakeup.migrated,
         };
-        self.told_of(ProbePoint::PlaceEntity, task);
+        self.told_of(ProbePoint::PlaceEntity, task, cpu);
         let clock = match told {
             Some(told) => told,
             None => {

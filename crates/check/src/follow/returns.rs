@@ -1,0 +1,189 @@
+//! When throttled queues go back to work.
+//!
+//! Model.  A queue that was given runtime is put back when the recording shows it: by a probe of `place_entity`, by a charge to
+//!         the running task, or because one of its tasks runs. Probes show the queue's entity and then those of the groups above
+//!         that had been taken off their queues, too; a charge may come between. Where the interrupt that gives runtime itself puts
+//!         queues back (6.1), those that it gave runtime to before that one are back, too.
+//! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime` @ 6.1, 6.12.
+
+use super::Follower;
+use crate::record::{Record, What};
+use fairwind_sched::probe::ProbePoint;
+use fairwind_sched::{CfsRqId, CpuId, TaskId};
+
+/// `ENQUEUE_WAKEUP` alone: the flags of an entity that comes back from being throttled.
+const ENQUEUE_WAKEUP: u64 = 1;
+
+impl Follower<'_> {
+    /// Before a record of a CPU: queues whose return no probe will show are back by now. Where the timer's interrupt puts
+    /// them back that is so once it is over, on all CPUs.
+    pub(super) fn unthrottle_unseen(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
+            let empty = self.sched.cfs_rqs[cfs_rq].load.weight == 0;
+            if empty && self.limits.placements {
+                self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
+            }
+        }
+        for group in self.limits.returning.clone() {
+            if self.is_being_refilled(group) {
+                continue;
+            }
+            self.limits.returning.remove(&group);
+            for cpu in self.sched.rqs.ids() {
+                for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
+                    if self.sched.cfs_rqs[cfs_rq].tg == group {
+                        self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A charge in an interrupt may be that of a queue going back to work; if so, its clock is taken.
+    pub(super) fn unthrottled_by_charge(&mut self, r: &Record, cpu: CpuId, clock: u64) -> bool {
+        if self.limits.placements || !r.irq {
+            return false;
+        }
+        let mut pending = self.sched.rqs[cpu].cfsb_csd.clone();
+        // The first charge of a CPU's own timer interrupt is that of its tick, unless it refilled the pool.
+        if r.cpu == cpu.0 && self.cpu(r.cpu).in_timer == Some(false) {
+            pending.retain(|&cfs_rq| {
+                let group = self.sched.cfs_rqs[cfs_rq].tg;
+                let refill = self.limits.refills.get(&group);
+                refill.is_some_and(|&at| self.records[at].cpu == r.cpu)
+            });
+        }
+        if !pending.iter().any(|&cfs_rq| self.return_charges(cfs_rq)) {
+            return false;
+        }
+        for cfs_rq in pending {
+            self.unthrottle(r, cfs_rq, clock);
+        }
+        true
+    }
+
+    /// `place_entity` in an interrupt, with the entity of a throttled queue: it goes back to work, and with it the groups above
+    /// that were off their queues, which the records after it show.
+    pub(super) fn unthrottled_by_place(&mut self, r: &Record, address: u64, flags: Option<u64>) {
+        let returning = self.cpu(r.cpu).returning.take();
+        let Some(returning) = returning.or_else(|| self.placed_queue(r, address, flags)) else {
+            return;
+        };
+        if self.places_more_of(returning.0) {
+            self.cpu(r.cpu).returning = Some(returning);
+            return;
+        }
+        let (cfs_rq, clock) = returning;
+        self.unthrottle(r, cfs_rq, clock);
+        if self.cpu(r.cpu).in_timers.is_some() {
+            self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
+        }
+    }
+
+    /// The throttled queue whose entity is placed as it goes back to work, and its clock then.
+    fn placed_queue(
+        &mut self,
+        r: &Record,
+        address: u64,
+        flags: Option<u64>,
+    ) -> Option<(CfsRqId, u64)> {
+        let se = *self.addresses.get(&address)?;
+        let cfs_rq = self.sched.ses[se].my_q;
+        if flags != Some(ENQUEUE_WAKEUP)
+            || cfs_rq.is_none()
+            || !self.sched.cfs_rqs[cfs_rq].throttled
+        {
+            return None;
+        }
+        let cpu = CpuId(r.cpu);
+        if !self.return_charges(cfs_rq) {
+            self.drop_clock(r);
+        }
+        let told = self.cpu(r.cpu).pending_clock.take();
+        Some((cfs_rq, told.unwrap_or_else(|| self.clock_at(cpu, r.ts))))
+    }
+
+    /// Do the CPU's next records show more of where a queue's entity, or one above it, is placed? Placing one charges the task
+    /// that runs beside it.
+    fn places_more_of(&self, cfs_rq: CfsRqId) -> bool {
+        let mut next = self.next_on_cpu[self.at];
+        while let Some(at) = next {
+            match &self.records[at].what {
+                What::Runtime { .. } if self.return_charges(cfs_rq) => next = self.next_on_cpu[at],
+                What::Probe { point, address, .. } => {
+                    let placed = self.upwards(self.sched.cfs_rqs[cfs_rq].se);
+                    let known = self.addresses.get(address);
+                    return *point == ProbePoint::PlaceEntity
+                        && known.is_none_or(|se| placed.contains(se));
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// The kernel runs a task: no queue above it is throttled.
+    pub(super) fn unthrottle_above(&mut self, r: &Record, task: TaskId, clock: u64) {
+        for cfs_rq in self.queues_above(task) {
+            if self.sched.cfs_rqs[cfs_rq].throttled {
+                self.unthrottle(r, cfs_rq, clock);
+            }
+        }
+    }
+
+    /// A throttled queue is back, and so are those that the same interrupt put back before it. Once a CPU runs a task for
+    /// that, the interrupt is done with all, but for those where a charge will tell.
+    fn unthrottle(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
+        let group = self.sched.cfs_rqs[cfs_rq].tg;
+        let granted = self.sched.cfs_rqs[cfs_rq].throttled_csd;
+        if granted && self.facts.returns_in_order() && self.limits.returning.contains(&group) {
+            let runs = matches!(r.what, What::Switch { .. });
+            let mut is_before = true;
+            for queue in self.sched.groups[group].bandwidth.throttled_cfs_rq.clone() {
+                is_before &= queue != cfs_rq;
+                let is_back = is_before || runs && queue != cfs_rq && !self.return_charges(queue);
+                if is_back && self.sched.cfs_rqs[queue].throttled_csd {
+                    let cpu = self.sched.cfs_rqs[queue].cpu;
+                    self.put_back(r, queue, self.clock_at(cpu, r.ts));
+                }
+            }
+        }
+        self.put_back(r, cfs_rq, clock);
+    }
+
+    fn put_back(&mut self, r: &Record, cfs_rq: CfsRqId, clock: u64) {
+        if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0 {
+            self.run_late_period_timer(r, self.sched.cfs_rqs[cfs_rq].tg);
+        }
+        if self.sched.cfs_rqs[cfs_rq].runtime_remaining <= 0 {
+            self.judge.mended("queues with runtime that were throttled");
+            self.sched.follow_grant(cfs_rq);
+        }
+        let queue = &self.sched.cfs_rqs[cfs_rq];
+        let (cpu, se) = (queue.cpu, queue.se);
+        let clock = self.placing_clock(cpu, se, clock, (0, r.ts), |sched, clock| {
+            sched.follow_unthrottle(cfs_rq, clock);
+        });
+        self.sched.follow_unthrottle(cfs_rq, clock);
+        self.sched.guess_clock(None);
+        self.take_effects(r.cpu);
+    }
+
+    /// Does putting a throttled queue back charge the running task? That is so if the task is queued
+    /// where an entity is put back.
+    fn return_charges(&self, cfs_rq: CfsRqId) -> bool {
+        let mut se = self.sched.cfs_rqs[cfs_rq].se;
+        while se.is_some() && !self.sched.ses[se].on_rq {
+            let queue = &self.sched.cfs_rqs[self.sched.ses[se].cfs_rq];
+            if queue.curr.is_some() && self.sched.ses[queue.curr].is_task() {
+                return true;
+            }
+            if queue.throttled {
+                return false;
+            }
+            se = self.sched.ses[se].parent;
+        }
+        false
+    }
+}
