@@ -233,6 +233,34 @@ fn limits_of_6_12() {
 }
 
 #[test]
+fn nested_limits_of_6_12() {
+    expect(
+        "nested-limits-6.12",
+        &[
+            (Measure::State, 5453, 4518),
+            (Measure::Pick, 126, 126),
+            (Measure::Preemption, 80, 80),
+            (Measure::Placement, 244, 228),
+            (Measure::Balance, 20, 16),
+        ],
+    );
+}
+
+#[test]
+fn pods_of_6_1() {
+    expect(
+        "pods-6.1",
+        &[
+            (Measure::State, 10638, 8926),
+            (Measure::Pick, 904, 883),
+            (Measure::Preemption, 875, 868),
+            (Measure::Placement, 532, 522),
+            (Measure::Balance, 231, 187),
+        ],
+    );
+}
+
+#[test]
 fn limits_of_6_1() {
     expect(
         "limits-6.1",

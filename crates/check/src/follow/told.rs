@@ -168,10 +168,15 @@ impl Follower<'_> {
         self.told_in_order(ProbePoint::PlaceEntity, placed);
     }
 
-    /// A CPU goes on from one task to another: CFS goes down to that if the first was of another class.
-    pub(super) fn told_of_next(&mut self, cpu: CpuId, prev: TaskId, next: TaskId) {
+    /// A CPU goes on to a task. CFS goes down to it, once it has put all that ran, if the task before was of another class or
+    /// a group above it was out of runtime; else it puts and sets them in turn, upwards.
+    pub(super) fn told_of_next(&mut self, cpu: CpuId, next: TaskId) {
         let mut entities = self.entities_on(next, cpu);
-        if self.sched.profile.release == Release::V6_1 && !self.sched.is_fair(prev) {
+        let points = self.told().iter().map(|told| told.point);
+        let from_set = points.skip_while(|point| *point != ProbePoint::SetNextEntity);
+        let from_set: Vec<ProbePoint> = from_set.collect();
+        let down = from_set == vec![ProbePoint::SetNextEntity; entities.len()];
+        if self.sched.profile.release == Release::V6_1 && down {
             entities.reverse();
         }
         self.told_in_order(ProbePoint::SetNextEntity, &entities);
