@@ -1,11 +1,12 @@
 //! The scheduler as it stands when the recording begins.
 //!
 //! Model.      The kernel's features, tunables and domains; the root queues' virtual runtimes and
-//!             averages as the debug file showed them a little earlier.
+//!             averages as the debug file showed them a little earlier: the averages decay since then.
 //! Deviations. CPUs start idle but for who is first switched from, and every domain as if it was just balanced; only
 //!             when a CPU is to balance next is told. Groups appear when a record names them.
 
 use crate::facts::Facts;
+use fairwind_sched::pelt::SchedAvg;
 use fairwind_sched::{CpuId, Sched};
 
 /// A scheduler at the start of a recording.
@@ -32,6 +33,7 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
         rq.avg_idle = facts.avg_idle;
         rq.max_idle_balance_cost = facts.max_idle_balance_cost;
     }
+    let shown_at = facts.clock.map_or(start, |clock| clock.cpu_clock);
     for queue in facts.queues.iter().filter(|queue| queue.path == "/") {
         if queue.cpu as usize >= sched.nr_cpus() {
             continue;
@@ -40,6 +42,7 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
         let cfs = &mut sched.cfs_rqs[cfs_rq];
         cfs.zero_vruntime = queue.min_vruntime;
         let avg = &mut cfs.avg;
+        set_update_time(avg, shown_at.min(start));
         let divider = u64::from(avg.divider());
         avg.load_avg = queue.load_avg;
         avg.runnable_avg = queue.runnable_avg;
@@ -53,13 +56,20 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
     sched
 }
 
-/// Sets a CPU's clocks. The periods of its load averages are multiples of their length, counted from 0.
+/// Sets a CPU's clocks. Load averages are from before that.
 pub(super) fn set_clock(sched: &mut Sched, cpu: CpuId, clock: u64) {
     let rq = &mut sched.rqs[cpu];
     rq.clock = clock;
     rq.clock_task = clock;
     rq.clock_pelt = clock;
     let avg = &mut sched.cfs_rqs[rq.cfs].avg;
+    if avg.last_update_time == 0 || avg.last_update_time > clock {
+        set_update_time(avg, clock);
+    }
+}
+
+/// Sets up to when load averages are. Their periods are multiples of their length, counted from 0.
+fn set_update_time(avg: &mut SchedAvg, clock: u64) {
     avg.last_update_time = clock & !1023;
     avg.period_contrib = (clock >> 10) as u32 & 1023;
 }
@@ -67,17 +77,12 @@ pub(super) fn set_clock(sched: &mut Sched, cpu: CpuId, clock: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwind_sched::{KernelProfile, Release, Topology};
 
     #[test]
     fn periods_of_averages_begin_at_multiples_of_their_length() {
-        let profile = KernelProfile::new(Release::V6_12, 1);
-        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
-        let (cpu, period) = (CpuId(0), 1 << 20);
-        set_clock(&mut sched, cpu, 9 * period);
-        // A CPU that ran a task when the recording began had begun with that earlier.
-        set_clock(&mut sched, cpu, 7 * period + 5000);
-        let avg = &sched.cfs_rqs[sched.rqs[cpu].cfs].avg;
+        let period = 1 << 20;
+        let mut avg = SchedAvg::default();
+        set_update_time(&mut avg, 7 * period + 5000);
         assert_eq!(avg.last_update_time, 7 * period + 4096);
         assert_eq!(avg.period_contrib, 4);
     }
