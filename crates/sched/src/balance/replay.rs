@@ -111,12 +111,6 @@ impl Sched {
         self.cpu_sums.mark_all();
     }
 
-    /// What a CPU's softirq brings up to date first.
-    pub fn follow_blocked_averages(&mut self, cpu: CpuId, now: Nanos) {
-        self.set_time(now);
-        self.update_blocked_averages(cpu);
-    }
-
     /// What a CPU brings up to date before a pass over a domain decides: its averages, and what its group has left for
     /// fair tasks.
     pub fn follow_look(&mut self, cpu: CpuId, sd: SdId, now: Nanos) {
