@@ -29,6 +29,9 @@ impl Follower<'_> {
             last != before && last == jiffies
         });
         let balanced: Vec<SdId> = balanced.map(|(sd, _)| sd).collect();
+        if balanced.is_empty() {
+            return;
+        }
         for dest in self.sched.rqs.ids() {
             let own = self.sched.domains.for_each_domain(dest);
             let own: Vec<SdId> = own.filter(|sd| balanced.contains(sd)).collect();

@@ -11,7 +11,6 @@
 //! Deviations. Without records of timer interrupts jiffies are those that are due. Interrupts of idle CPUs other than the timer's
 //!          are not recorded.
 
-use super::ahead;
 use super::grid::Grid;
 use super::tick_stops::TickStops;
 use super::timekeeper::{self, Kept};
@@ -56,6 +55,7 @@ impl Jiffies {
         clock: Option<ClockFacts>,
         tick: u64,
         records: &[Record],
+        next_on_cpu: &[Option<usize>],
         nr_cpus: usize,
     ) -> Jiffies {
         let start = records.first().map_or(0, |record| record.ts);
@@ -71,8 +71,7 @@ impl Jiffies {
         let counted = clock.jiffies & u64::from(u32::MAX);
         let epoch = clock.sched_clock.saturating_sub(clock.ktime % tick);
         let grid = Grid { epoch, tick };
-        let next_on_cpu = ahead::next_on_cpu(records);
-        let stops = TickStops::find(records, &next_on_cpu, nr_cpus, (grid, is_phase_known));
+        let stops = TickStops::find(records, next_on_cpu, nr_cpus, grid, is_phase_known);
         let mut jiffies = Jiffies {
             grid,
             at_epoch: counted,
@@ -85,7 +84,7 @@ impl Jiffies {
             stops,
         };
         if is_phase_known && nr_cpus > 1 {
-            jiffies.kept = timekeeper::find(records, &next_on_cpu, nr_cpus, grid, &jiffies.stops);
+            jiffies.kept = timekeeper::find(records, next_on_cpu, nr_cpus, grid, &jiffies.stops);
         }
         jiffies.update(start);
         jiffies
@@ -198,7 +197,7 @@ mod tests {
             cpu_clock: 3_000_000,
             ktime: 9_000_000,
         };
-        Jiffies::new(Some(clock), 4_000_000, &[timer(3_000_000)], 2)
+        Jiffies::new(Some(clock), 4_000_000, &[timer(3_000_000)], &[None], 2)
     }
 
     fn timer(ts: u64) -> Record {
@@ -214,7 +213,7 @@ mod tests {
             what: What::Exit { pid: 1 },
             ..timer(9_000_000)
         };
-        let mut j = Jiffies::new(None, 4_000_000, &[exit], 2);
+        let mut j = Jiffies::new(None, 4_000_000, &[exit], &[None], 2);
         assert_eq!(j.now(), 3);
         assert!(!j.pass(11_999_999));
         assert!(j.pass(12_000_000));

@@ -180,13 +180,15 @@ impl<'a> Follower<'a> {
         let start = records.first().map_or(0, |record| record.ts);
         let tick_nsec = facts.profile.tick_nsec();
         let phases = Phases::find(facts, records);
-        let jiffies = Jiffies::new(facts.clock, tick_nsec, records, facts.topology.nr_cpus());
+        let next_on_cpu = ahead::next_on_cpu(records);
+        let nr_cpus = facts.topology.nr_cpus();
+        let jiffies = Jiffies::new(facts.clock, tick_nsec, records, &next_on_cpu, nr_cpus);
         let phase = jiffies.phase();
         let first_jiffy = jiffies.now();
         let sched = start::scheduler(facts, start, first_jiffy);
         let mut follower = Follower {
-            cpus: vec![CpuContext::default(); facts.topology.nr_cpus()],
-            charges: vec![Charges::default(); facts.topology.nr_cpus()],
+            cpus: vec![CpuContext::default(); nr_cpus],
+            charges: vec![Charges::default(); nr_cpus],
             names: Names::new(facts),
             facts,
             records,
@@ -212,7 +214,7 @@ impl<'a> Follower<'a> {
             uses_chrt: changes::uses_chrt(records),
             parents: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
-            next_on_cpu: ahead::next_on_cpu(records),
+            next_on_cpu,
             old_names: ahead::last_old_names(records),
             shows_state: gaps::shows_state(records),
             exiting: BTreeSet::new(),
@@ -220,17 +222,13 @@ impl<'a> Follower<'a> {
             weights,
             shown_weights: Vec::new(),
             addresses: BTreeMap::new(),
-            times: Times::new(records, facts.topology.nr_cpus()),
-            whereabouts: Whereabouts::new(records, facts.topology.nr_cpus()),
+            times: Times::new(records, nr_cpus),
+            whereabouts: Whereabouts::new(records, nr_cpus),
             raced: BTreeMap::new(),
             unsure: BTreeSet::new(),
             from_before: BTreeSet::new(),
             limits: Limits::new(records, tick_nsec, phase),
-            limit_begins: limit_begins::Begins::find(
-                &facts.groups,
-                records,
-                facts.topology.nr_cpus(),
-            ),
+            limit_begins: limit_begins::Begins::find(&facts.groups, records, nr_cpus),
             phases,
             clock_told: BTreeMap::new(),
             passed_over: BTreeMap::new(),

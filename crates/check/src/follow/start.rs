@@ -77,6 +77,23 @@ fn set_update_time(avg: &mut SchedAvg, clock: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairwind_sched::{KernelProfile, Release, Topology};
+
+    #[test]
+    fn averages_stay_as_old_as_they_are() {
+        let profile = KernelProfile::new(Release::V6_12, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        let cpu = CpuId(0);
+        let cfs_rq = sched.rqs[cpu].cfs;
+        let age = |sched: &Sched| sched.cfs_rqs[cfs_rq].avg.last_update_time >> 20;
+        set_clock(&mut sched, cpu, 9 << 20);
+        assert_eq!(age(&sched), 9, "none were shown");
+        set_update_time(&mut sched.cfs_rqs[cfs_rq].avg, 3 << 20);
+        set_clock(&mut sched, cpu, 7 << 20);
+        assert_eq!(age(&sched), 3);
+        set_clock(&mut sched, cpu, 2 << 20);
+        assert_eq!(age(&sched), 2, "they are not from later");
+    }
 
     #[test]
     fn periods_of_averages_begin_at_multiples_of_their_length() {

@@ -25,12 +25,14 @@ pub(super) struct TickStops {
     pub(super) start: BTreeSet<u32>,
 }
 
-/// What is known of how late ticks come.
-struct Lateness {
+/// The records, and what is known of how late ticks come.
+struct Ticks<'a> {
+    records: &'a [Record],
+    next_on_cpu: &'a [Option<usize>],
     grid: Grid,
-    /// Ticks of busy CPUs.
+    /// How late those of busy CPUs may be.
     busy: u64,
-    /// Ticks of CPUs that leave idle.
+    /// How late those of CPUs that leave idle may be.
     leaving: u64,
 }
 
@@ -48,17 +50,17 @@ impl TickStops {
         records: &[Record],
         next_on_cpu: &[Option<usize>],
         nr_cpus: usize,
-        (grid, is_phase_known): (Grid, bool),
+        grid: Grid,
+        is_phase_known: bool,
     ) -> TickStops {
         let mut stops = TickStops::default();
-        let lateness = Lateness {
+        let usual = usual_lateness(records, nr_cpus, grid).filter(|_| is_phase_known);
+        let ticks = Ticks {
+            records,
+            next_on_cpu,
             grid,
             busy: mean_gap(records, nr_cpus).unwrap_or(0).max(grid.tick),
-            leaving: if is_phase_known {
-                usual_lateness(records, nr_cpus, grid).map_or(grid.tick, |late| 2 * late)
-            } else {
-                grid.tick
-            },
+            leaving: usual.map_or(grid.tick, |late| 2 * late),
         };
         let start = records.first().map_or(0, |r| r.ts);
         let mut cpus: Vec<Option<CpuTick>> = vec![None; nr_cpus];
@@ -67,8 +69,8 @@ impl TickStops {
                 continue;
             };
             let cpu = cpu.get_or_insert_with(|| {
-                let idle = is_idle_before(records, next_on_cpu, at);
-                let stopped = idle && !lateness.ticks_on(records, next_on_cpu, start, Some(at));
+                let idle = ticks.is_idle_before(at);
+                let stopped = idle && !ticks.go_on(start, Some(at));
                 if stopped {
                     stops.start.insert(r.cpu);
                 }
@@ -85,11 +87,10 @@ impl TickStops {
                     if !cpu.idle || r.need_resched {
                         continue;
                     }
-                    let next = next_on_cpu[at];
-                    if !lateness.ticks_on(records, next_on_cpu, r.ts, next) {
+                    if !ticks.go_on(r.ts, next_on_cpu[at]) {
                         cpu.stopped = true;
                         stops.at.insert(at);
-                    } else if leaves_before(records, next_on_cpu, next, cpu.next_tick) {
+                    } else if ticks.leaves_before(at, cpu.next_tick) {
                         stops.untold.insert(at);
                     }
                 }
@@ -106,84 +107,63 @@ impl TickStops {
     }
 }
 
-/// Is a CPU idle before its first record?
-fn is_idle_before(records: &[Record], next_on_cpu: &[Option<usize>], first: usize) -> bool {
-    let mut at = Some(first);
-    while let Some(r) = at.map(|at| &records[at]) {
-        if let What::Switch { prev, .. } = &r.what {
-            return prev.pid == 0;
-        }
-        at = at.and_then(|at| next_on_cpu[at]);
+impl Ticks<'_> {
+    /// A CPU's records after one.
+    fn after(&self, at: usize) -> impl Iterator<Item = &Record> {
+        let next = |&at: &usize| self.next_on_cpu[at];
+        std::iter::successors(Some(at), next)
+            .skip(1)
+            .map(|at| &self.records[at])
     }
-    true
-}
 
-/// Does a CPU leave idle before a time, by its records from `next` on?
-fn leaves_before(
-    records: &[Record],
-    next_on_cpu: &[Option<usize>],
-    mut next: Option<usize>,
-    due: u64,
-) -> bool {
-    while let Some(r) = next.map(|at| &records[at]).filter(|r| r.ts < due) {
-        match r.what {
-            What::Timer => return false,
-            What::Switch { .. } => return true,
-            _ => next = next.and_then(|at| next_on_cpu[at]),
-        }
+    /// The timer interrupt or the switch that is next on a CPU after a record.
+    fn next_event(&self, at: usize) -> Option<&Record> {
+        self.after(at)
+            .find(|r| matches!(r.what, What::Timer | What::Switch { .. }))
     }
-    false
-}
 
-impl Lateness {
-    /// Does the tick of an idle CPU go on, by its records from `next` on? Softirqs run in the interrupt that the tick was in,
-    /// before the CPU is idle again.
-    fn ticks_on(
-        &self,
-        records: &[Record],
-        next_on_cpu: &[Option<usize>],
-        ts: u64,
-        mut next: Option<usize>,
-    ) -> bool {
+    /// Is a CPU idle before its first record?
+    fn is_idle_before(&self, first: usize) -> bool {
+        let own = std::iter::once(&self.records[first]).chain(self.after(first));
+        let mut idle = own.filter_map(|r| match &r.what {
+            What::Switch { prev, .. } => Some(prev.pid == 0),
+            _ => None,
+        });
+        idle.next().unwrap_or(true)
+    }
+
+    /// Does a CPU leave idle after a tick, and before a time?
+    fn leaves_before(&self, tick: usize, due: u64) -> bool {
+        let next = self.next_event(tick);
+        next.is_some_and(|r| r.what != What::Timer && r.ts < due)
+    }
+
+    /// Does the tick of an idle CPU go on after a time, by its records from `next` on? Softirqs run in the interrupt that the
+    /// tick was in, before the CPU is idle again.
+    fn go_on(&self, ts: u64, mut next: Option<usize>) -> bool {
         let due = self.grid.next(ts);
         let latest = due + self.busy;
         let mut same_irq = true;
         while let Some(at) = next {
-            let r = &records[at];
+            let r = &self.records[at];
             same_irq &= r.softirq;
             let ends = if same_irq { latest } else { due };
             match r.what {
-                What::Timer => {
-                    return r.ts < latest || self.goes_on_after(records, next_on_cpu, at);
-                }
+                What::Timer => return r.ts < latest || self.goes_on_after(at),
                 What::Switch { .. } => return r.ts < due + self.leaving,
                 // The interrupt that the tick was in ends with a task to run.
                 _ if r.irq && r.need_resched && r.ts < ends => return true,
-                _ => next = next_on_cpu[at],
+                _ => next = self.next_on_cpu[at],
             }
         }
         false
     }
 
     /// Is a timer interrupt of an idle CPU followed by one in the next period?
-    fn goes_on_after(
-        &self,
-        records: &[Record],
-        next_on_cpu: &[Option<usize>],
-        timer: usize,
-    ) -> bool {
-        let mut next = next_on_cpu[timer];
-        while let Some(at) = next {
-            let r = &records[at];
-            match r.what {
-                What::Timer => {
-                    return self.grid.count(r.ts) == self.grid.count(records[timer].ts) + 1;
-                }
-                What::Switch { .. } => return false,
-                _ => next = next_on_cpu[at],
-            }
-        }
-        false
+    fn goes_on_after(&self, timer: usize) -> bool {
+        let next_period = self.grid.count(self.records[timer].ts) + 1;
+        let next = self.next_event(timer);
+        next.is_some_and(|r| r.what == What::Timer && self.grid.count(r.ts) == next_period)
     }
 }
 
@@ -269,7 +249,7 @@ mod tests {
     }
 
     fn find(records: &[Record]) -> TickStops {
-        TickStops::find(records, &ahead::next_on_cpu(records), 1, (GRID, true))
+        TickStops::find(records, &ahead::next_on_cpu(records), 1, GRID, true)
     }
 
     /// Goes idle, and ticks 100 µs late three times.

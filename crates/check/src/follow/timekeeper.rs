@@ -26,7 +26,7 @@ const EXPIRES: u64 = 2;
 const UNEXPLAINED: u32 = 2;
 const UNTOLD: u32 = 3;
 const MISTOLD: u32 = 1;
-/// With more CPUs ways are not followed.
+/// With more CPUs ways are not followed: each holds something for each CPU.
 const MOST_CPUS: usize = 256;
 /// `MAX_STALLED_JIFFIES`.
 const MAX_STALLED: u8 = 5;
