@@ -282,7 +282,7 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
             (Measure::State, 13079, 13068),
             (Measure::Pick, 6933, 6933),
             (Measure::Preemption, 4149, 4149),
-            (Measure::Placement, 5123, 5088),
+            (Measure::Placement, 5123, 5089),
             (Measure::Balance, 384, 333),
         ],
     );
@@ -435,7 +435,7 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 45931),
+            (Measure::State, 46643, 45932),
             (Measure::Pick, 17090, 17081),
             (Measure::Preemption, 663, 661),
             (Measure::Placement, 228, 218),

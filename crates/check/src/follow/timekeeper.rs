@@ -7,9 +7,6 @@
 //!        which it went to sleep, and expires in that CPU's first tick that finds two jiffies more than there were then. A tick
 //!        that should have woken it and did not, or the other way round, speaks against the CPU; so does a stop that is not told,
 //!        and one that is told if the CPU has kept the duty. The timekeepers are those of the way against which least speaks.
-//!        How much each speaks is how rare it is in recordings with a probe of `tick_do_timer_cpu`: about one sleep in seven
-//!        under the true timekeeper, one tick in thirty that leaves idle early, and one stop that is told in four; in natural
-//!        logarithms.
 //! Units. ns of the trace clock.
 //! Source. kernel/time/tick-sched.c `tick_sched_do_timer`, `tick_nohz_stop_tick`; kernel/time/timer.c `calc_index`,
 //!        `run_local_timers`, kernel/rcu/tree.c `rcu_gp_fqs_loop` @ 6.1, 6.12.
@@ -22,10 +19,6 @@ use std::collections::BTreeSet;
 
 /// Jiffies by which a timer of one jiffy expires: it is not early although the present one has begun.
 const EXPIRES: u64 = 2;
-/// What speaks against a way: a sleep that it does not explain, a stop that is not told, and one that is told and was none.
-const UNEXPLAINED: u32 = 2;
-const UNTOLD: u32 = 3;
-const MISTOLD: u32 = 1;
 /// With more CPUs ways are not followed: each holds something for each CPU.
 const MOST_CPUS: usize = 256;
 /// `MAX_STALLED_JIFFIES`.
@@ -45,6 +38,7 @@ pub(super) struct Kept {
 /// A way in which the duty may have gone from CPU to CPU.
 #[derive(Clone, Debug)]
 struct Way {
+    /// How much speaks against it.
     cost: u32,
     /// Jiffies, counted from the grid's epoch.
     now: u64,
@@ -162,9 +156,9 @@ impl Ways {
         };
         let mut stops = kept.clone();
         if is_told {
-            kept.cost += MISTOLD;
+            kept.cost += 1;
         } else {
-            stops.cost += UNTOLD;
+            stops.cost += 1;
         }
         self.goes_on(stops, None, ts);
     }
@@ -173,7 +167,7 @@ impl Ways {
     fn judge(&mut self, woke: bool) {
         for way in self.ways.iter_mut().flatten() {
             if (way.now >= way.slept + EXPIRES) != woke {
-                way.cost += UNEXPLAINED;
+                way.cost += 1;
             }
         }
     }
@@ -423,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untold_stop_is_rarer_than_a_sleep_that_is_not_explained() {
+    fn one_sleep_alone_tells_of_no_stop() {
         let records = records(&[BY_0, BY_0, BY_0, BY_0, BY_1, BY_1]);
         let stop = records.iter().position(|r| r.ts == 44 * MS + 1000);
         let stop = [stop.expect("a tick of CPU 0")];
