@@ -52,9 +52,12 @@ impl Sched {
         {
             return Some(cfs.next);
         }
+        // Only virtual times that a damaged recording told leave nobody eligible.
+        let first = || cfs.timeline.iter().next().map(|waiting| waiting.se);
         let se = self
             .pick_eevdf(cfs, protect)
-            .expect("a queue that is not empty has an eligible entity");
+            .or_else(first)
+            .expect("a queue that is not empty has an entity that waits or runs");
         if self.ses[se].sched_delayed {
             self.dequeue_delayed(cpu, se);
             return None;
