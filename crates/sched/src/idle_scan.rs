@@ -40,12 +40,14 @@ enum Found {
 }
 
 impl Sched {
-    pub(crate) fn test_idle_cores(&self, cpu: CpuId) -> bool {
+    /// Is the cache of a CPU known to have an idle core?
+    pub fn test_idle_cores(&self, cpu: CpuId) -> bool {
         let shared = self.domains.sd_llc_shared[cpu.idx()];
         shared.is_some() && self.domains.sds[shared].has_idle_cores
     }
 
-    pub(crate) fn set_idle_cores(&mut self, cpu: CpuId, value: bool) {
+    /// Notes whether the cache of a CPU has an idle core.
+    pub fn set_idle_cores(&mut self, cpu: CpuId, value: bool) {
         let shared = self.domains.sd_llc_shared[cpu.idx()];
         if shared.is_some() {
             self.domains.sds[shared].has_idle_cores = value;

@@ -25,7 +25,7 @@ struct Fit {
 
 impl Sched {
     /// Notes that `waker` wakes `wakee`: a task that keeps waking different ones is a master.
-    fn record_wakee(&mut self, waker: TaskId, wakee: TaskId) {
+    pub fn record_wakee(&mut self, waker: TaskId, wakee: TaskId) {
         let jiffies = self.jiffies;
         let hz = u64::from(self.profile.hz);
         let t = &mut self.tasks[waker];

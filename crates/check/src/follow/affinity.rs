@@ -13,11 +13,13 @@
 //!             lately. Where the kernel takes a waiting task off a CPU other than by balancing, that is told to be no longer
 //!             among those the task may use. A running one that a stopper takes elsewhere, because a task woke it for that,
 //!             is taken for bound to where it goes.
-//! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
-//! Deviations. Allowed CPUs are not recorded: ours needs two disagreements to take a task for bound, one more
-//!             for each CPU on which it has not been yet, and one to take it for free again.
+//!             What a whole walk has told of a task (see `allowed`) holds in the next one, whatever a single placement tells.
+//! Invariants. A placement is answered by what others told, never by itself alone.
+//! Deviations. Allowed CPUs are not recorded: unless a whole walk tells them, ours needs two disagreements to take a task for
+//!             bound, one more for each CPU on which it has not been yet, and one to take it for free again.
 
 use super::Follower;
+use super::allowed::Told;
 use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
@@ -48,6 +50,46 @@ impl Bounds {
 }
 
 impl Follower<'_> {
+    /// Has an earlier walk told to which CPUs the task is bound now?
+    pub(super) fn is_bound_known(&self, task: TaskId) -> bool {
+        self.known_bound.contains(&task)
+    }
+
+    /// A task gets the CPUs that an earlier walk has told, when that begins, and all when it ends.
+    pub(super) fn bind_as_known(&mut self, pid: i32) {
+        if !self.learned.spans.contains_key(&pid) {
+            return;
+        }
+        let Some(task) = self.known(pid) else {
+            return;
+        };
+        match self.learned.bound_at(pid, self.at).cloned() {
+            Some(cpus) => {
+                if self.known_bound.insert(task) {
+                    self.allow(task, &cpus);
+                    let streak = TELLING;
+                    self.bounds.insert(task, Bounds { cpus, streak });
+                }
+            }
+            None => {
+                if self.known_bound.remove(&task) {
+                    self.bounds.remove(&task);
+                    self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
+                }
+            }
+        }
+    }
+
+    /// The kernel puts a task on a CPU, which it thus may use.
+    fn may_use(&mut self, task: TaskId, cpu: CpuId) {
+        let bounds = self.bounds.get_mut(&task);
+        if let Some(bounds) = bounds.filter(|bounds| !bounds.cpus.test(cpu)) {
+            bounds.cpus.set(cpu);
+            let cpus = bounds.cpus.clone();
+            self.allow(task, &cpus);
+        }
+    }
+
     /// Is the task taken to be bound to one CPU, so that there was nothing to choose?
     pub(super) fn is_pinned(&self, task: TaskId) -> bool {
         self.bounds
@@ -61,15 +103,20 @@ impl Follower<'_> {
     }
 
     /// Learns from the placement of `asked`, a task or its new child: ours under the present supposition,
-    /// and `ask` for the other one.
+    /// and `ask` for the other one. `is_near`: how far idle CPUs are searched explains the kernel's choice.
     pub(super) fn learn_bounds(
         &mut self,
         task: TaskId,
         asked: TaskId,
         [kernel, ours]: [CpuId; 2],
         before: &BeforePlacement,
+        is_near: bool,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) {
+        if self.is_bound_known(task) {
+            self.may_use(task, kernel);
+            return;
+        }
         if task == asked {
             self.learn_family(task, [kernel, ours], before, &ask);
         }
@@ -77,7 +124,10 @@ impl Follower<'_> {
         let prev = self.sched.tasks[asked].cpu;
         let mut bounds = match self.bounds.remove(&task) {
             Some(bounds) => bounds,
-            None if ours == kernel => return,
+            None if ours == kernel => {
+                self.hint(task, Told::Nothing);
+                return;
+            }
             None => Bounds {
                 cpus: CpuMask::of(nr_cpus, [prev, kernel]),
                 streak: 0,
@@ -105,6 +155,13 @@ impl Follower<'_> {
             (false, true) => bounds.streak = 0,
             _ => {}
         }
+        let told = match (bound == Some(kernel), free) {
+            (true, Some(free)) if free != kernel && is_near => Told::BoundOrNear(free),
+            (true, Some(free)) if free != kernel => Told::Bound(free),
+            (false, Some(free)) if free == kernel => Told::Otherwise,
+            _ => Told::Nothing,
+        };
+        self.hint(task, told);
         bounds.cpus.set(kernel);
         let allowed = if bounds.holds() {
             Some(bounds.cpus.clone())
@@ -192,6 +249,10 @@ impl Follower<'_> {
     /// Balancing moved a task to a CPU, which it thus may use: one more of those where it is taken to stay, if balancing told
     /// that, too; else any.
     pub(super) fn moves_to(&mut self, task: TaskId, dest: CpuId) {
+        if self.is_bound_known(task) {
+            self.may_use(task, dest);
+            return;
+        }
         if self.sched.cpu_allowed(task, dest) {
             return;
         }
@@ -229,6 +290,9 @@ impl Follower<'_> {
     /// A pass of the kernel's is explained by tasks that are bound to CPUs.
     pub(super) fn suspect_bound(&mut self, tasks: Vec<(TaskId, CpuMask)>) {
         for (task, cpus) in tasks {
+            if self.is_bound_known(task) {
+                continue;
+            }
             let passes = self.suspected.entry(task).or_default();
             *passes += 1;
             if *passes >= TELLING_PASSES {
@@ -271,6 +335,9 @@ impl Follower<'_> {
 
     /// A child may use the CPUs that its parent may.
     pub(super) fn inherit_bounds(&mut self, parent: TaskId, child: TaskId) {
+        if self.is_bound_known(child) {
+            return;
+        }
         if let Some(bounds) = self.bounds.get(&parent).cloned() {
             self.bounds.insert(child, bounds);
         }

@@ -11,6 +11,7 @@
 //!          That a stopper is woken by balancing is seen from the softirq that wakes it.
 
 use super::Follower;
+use super::allowed::Told;
 use super::classify::NOT_ALLOWED;
 use super::cpu::Move;
 use super::passes::{Answer, Asked, Pass, answer};
@@ -220,6 +221,12 @@ impl Follower<'_> {
             None => Class::Ours,
         };
         self.judge_moves(r, asked.kind, &asked.moves, &ours, class);
+        if !bound.is_empty() {
+            let only_ours = ours.moves.iter();
+            for moved in only_ours.filter(|moved| !asked.moves.contains(moved)) {
+                self.hint(moved.task, Told::Bound(CpuId(moved.dest)));
+            }
+        }
         self.suspect_bound(bound);
         for moved in &asked.moves {
             self.moves_to(moved.task, CpuId(moved.dest));
@@ -254,8 +261,10 @@ impl Follower<'_> {
                 queued.map(move |task| (task, dest, self.been(task)))
             });
             let moved = |task: TaskId| asked.moves.iter().any(|moved| moved.task == task);
+            // Records of other CPUs may have forked tasks since.
+            let was_there = |task: TaskId| task < base.tasks.next_id();
             let strays = queued.filter(|(task, dest, been)| {
-                !moved(*task) && !been.test(*dest) && been.weight() != 0
+                was_there(*task) && !moved(*task) && !been.test(*dest) && been.weight() != 0
             });
             let strays: Vec<_> = strays.map(|(task, _, been)| (task, been)).collect();
             if strays.is_empty() {

@@ -3,7 +3,8 @@
 //!
 //! Model.       Each record is read on the CPU that wrote it. What one call of the scheduler wrote (a
 //!              clock update, a choice, a state) comes as several records; they are gathered in that
-//!              CPU's [`CpuContext`] until the record that ends the call.
+//!              CPU's [`CpuContext`] until the record that ends the call. What a walk has learned of facts that hold all
+//!              through the recording another one knows from the beginning, and that one is judged.
 //! Invariants.  After each record our scheduler is in the state that the recording shows, so that one
 //!              disagreement does not cause the next.
 //! Units.       ns of the trace clock, which is that of the run queues.
@@ -11,18 +12,21 @@
 
 mod affinity;
 mod ahead;
+mod allowed;
 mod attributes;
 mod balance;
 mod balance_again;
 mod changes;
 mod classify;
 mod clock;
+mod courses;
 mod cpu;
 mod forks;
 mod grid;
 mod idle_scan;
 mod jiffies;
 mod judge_moves;
+mod learned;
 mod leaving;
 mod limit_begins;
 mod limits;
@@ -55,7 +59,7 @@ mod yields;
 use crate::facts::Facts;
 use crate::gaps;
 use crate::judge::{Decision, Judge, Measure};
-use crate::record::{Record, What};
+use crate::record::{Party, Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
 use changes::PassedOver;
@@ -64,6 +68,7 @@ use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CfsRqId, CpuId, GroupId, Sched, SeId, TaskId};
 use jiffies::Jiffies;
+use learned::Learned;
 use limits::Limits;
 use phases::Phases;
 use placement::Placement;
@@ -105,6 +110,12 @@ pub(crate) struct Follower<'a> {
     ahead: BTreeMap<usize, Ahead>,
     /// How many wakeups of a kind tell that they were without WF_SYNC, and with it.
     syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
+    /// What an earlier walk has learned.
+    learned: Learned,
+    /// Tasks that are bound, as an earlier walk has told.
+    known_bound: BTreeSet<TaskId>,
+    /// What decisions have told of which tasks are bound.
+    hints: allowed::Hints,
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,
     /// Programs of one forefather whose tasks may all be bound.
@@ -162,21 +173,34 @@ pub(crate) struct Follower<'a> {
 /// Follows a recording to its end.
 pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let weights = Weights::find(facts, records, |weights, mends_loads| {
-        let mut follower = Follower::new(facts, records, weights);
+        let mut follower = Follower::new(facts, records, weights, Learned::default());
         if !mends_loads {
             follower.sched.leave_loads();
         }
         follower.follow();
         follower
     });
-    let mut follower = Follower::new(facts, records, weights);
-    follower.report_weights();
-    follower.follow();
-    follower.judge
+    let follow = |learned| {
+        let mut follower = Follower::new(facts, records, weights.clone(), learned);
+        follower.report_weights();
+        follower.follow();
+        follower
+    };
+    let first = follow(Learned::default());
+    let learned = first.learned();
+    if learned == Learned::default() {
+        return first.judge;
+    }
+    follow(learned).judge
 }
 
 impl<'a> Follower<'a> {
-    fn new(facts: &'a Facts, records: &'a [Record], weights: Weights) -> Follower<'a> {
+    fn new(
+        facts: &'a Facts,
+        records: &'a [Record],
+        weights: Weights,
+        learned: Learned,
+    ) -> Follower<'a> {
         let start = records.first().map_or(0, |record| record.ts);
         let tick_nsec = facts.profile.tick_nsec();
         let phases = Phases::find(facts, records);
@@ -203,7 +227,10 @@ impl<'a> Follower<'a> {
             softirq_delay: 0,
             placements: BTreeMap::new(),
             ahead: ahead::wakeups(records),
-            syncs: BTreeMap::new(),
+            syncs: learned.syncs.clone(),
+            learned,
+            known_bound: BTreeSet::new(),
+            hints: BTreeMap::new(),
             bounds: BTreeMap::new(),
             families: BTreeMap::new(),
             been: BTreeMap::new(),
@@ -319,6 +346,15 @@ impl Follower<'_> {
         self.end_calls(r);
         self.timers_go_on(r);
         self.unthrottle_unseen(r);
+        if let What::Waking { pid, .. }
+        | What::Wakeup { pid, .. }
+        | What::Switch {
+            next: Party { pid, .. },
+            ..
+        } = &r.what
+        {
+            self.bind_as_known(*pid);
+        }
         match &r.what {
             What::Runtime {
                 pid,

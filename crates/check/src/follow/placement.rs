@@ -7,8 +7,8 @@
 //!             its target is to queue by itself counts as on its way there (`ttwu_pending`) from the
 //!             choice on.
 //! Deviations. WF_SYNC is not recorded. A program is taken to wake another with it if it did so most times
-//!             that it made a difference, outside interrupts; where the two answers differ and the
-//!             kernel's is the other one, that is a fact not recorded.
+//!             that it made a difference, outside interrupts, so far and in an earlier walk; where the two answers differ
+//!             and the kernel's is the other one, that is a fact not recorded.
 
 use super::ahead::Ahead;
 use super::classify::{EARLIER_STATE, NOT_ALLOWED};
@@ -23,6 +23,7 @@ use fairwind_sched::{CpuId, Sched, TaskId};
 
 const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
 const NOT_SCANNED: Class = Class::NotRecorded("how far idle CPUs are searched");
+const NOT_CORES: Class = Class::NotRecorded("whether an idle core is known");
 const NOT_WAKEES: Class = Class::NotRecorded("wakees from before the recording");
 
 /// A question that can be asked again.
@@ -90,7 +91,8 @@ impl Follower<'_> {
         if ahead.target as usize >= self.cpus.len() {
             return;
         }
-        if self.sched.tasks[task].nr_cpus_allowed == 1 && !self.is_pinned(task) {
+        let chosen = self.is_pinned(task) && !self.is_bound_known(task);
+        if self.sched.tasks[task].nr_cpus_allowed == 1 && !chosen {
             self.sched.tasks[task].state = TaskState::Waking;
             if ahead.remote {
                 self.sched.follow_ttwu_pending(CpuId(ahead.target), true);
@@ -158,6 +160,13 @@ impl Follower<'_> {
                 .is_some_and(|target| self.learn_idle_scan(target, kernel, &before, asks))
         {
             NOT_SCANNED
+        } else if ours != kernel
+            && !self.is_pinned(task)
+            && search.target.is_some_and(|target| {
+                self.learn_idle_cores(target, kernel, &before, (here, task), asks)
+            })
+        {
+            NOT_CORES
         } else if ours != kernel {
             self.why_not(r, pid, question, kernel, &before, ours)
         } else {
@@ -183,7 +192,8 @@ impl Follower<'_> {
         };
         let candidates = u64::from(self.sched.tasks[task].nr_cpus_allowed);
         if class != NOT_SYNC && class != NOT_WAKEES && !self.unsure.contains(&task) {
-            self.learn_bounds(task, task, [kernel, ours], &before, |sched| {
+            let is_near = class == NOT_SCANNED;
+            self.learn_bounds(task, task, [kernel, ours], &before, is_near, |sched| {
                 question.ask(sched, r.ts)
             });
         }

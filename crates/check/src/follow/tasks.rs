@@ -79,6 +79,13 @@ pub(super) fn stopper_cpu(comm: &str) -> Option<CpuId> {
     bound_cpu(comm).filter(|_| comm.starts_with("migration/"))
 }
 
+impl Names {
+    /// Is it told which tasks there were before the recording, and not of this one?
+    pub(super) fn is_younger(&self, pid: i32) -> bool {
+        !self.before.is_empty() && !self.before.contains_key(&pid)
+    }
+}
+
 impl Follower<'_> {
     /// The task of a thread id, which is now on `cpu` if nothing tells otherwise.
     pub(super) fn task(&mut self, pid: i32, comm: &str, cpu: u32, ts: u64) -> TaskId {
@@ -97,16 +104,17 @@ impl Follower<'_> {
         let bound = bound_cpu(comm).filter(|cpu| cpu.idx() < self.sched.nr_cpus());
         let task = match bound {
             Some(cpu) if stopper_cpu(comm).is_some() => self.sched.rqs[cpu].stop,
-            _ => self.task_from_before(cpu, bound, before.as_ref(), ts),
+            _ => self.task_from_before(pid, cpu, bound, before.as_ref(), ts),
         };
         self.take_effects(cpu);
         let comm = comm.to_owned();
-        self.names.add(pid, task, &comm);
+        self.name_task(pid, task, &comm);
         task
     }
 
     fn task_from_before(
         &mut self,
+        pid: i32,
         cpu: u32,
         bound: Option<CpuId>,
         before: Option<&TaskFacts>,
@@ -120,7 +128,7 @@ impl Follower<'_> {
         if let Some(cpu) = bound {
             self.bind(task, cpu);
         }
-        self.sched.tasks[task].wakee_flip_decay_ts = self.wakees.untold_decay_ts();
+        self.begin_counting(pid, task);
         let se = self.sched.tasks[task].se;
         if let Some(before) = before {
             self.set_prio(task, before.prio);
@@ -190,6 +198,7 @@ impl Follower<'_> {
     /// Notes a fork's child.
     pub(super) fn name_task(&mut self, pid: i32, task: TaskId, comm: &str) {
         self.names.add(pid, task, comm);
+        self.bind_as_known(pid);
     }
 
     /// A task's name and thread id, for explanations.

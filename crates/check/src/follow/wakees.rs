@@ -5,8 +5,9 @@
 //!             relatives have a part of what their first forefather had counted before the recording, and when theirs are
 //!             first halved depends on when its own was. Where it matters to a placement whether `wake_wide` says yes, the
 //!             kernel's choice tells it. Ours takes the first count, and the part of a second since it was halved, that
-//!             agree with most placements so far.
-//! Invariants. A placement is answered by what earlier ones told, never by itself or later ones.
+//!             agree with most placements so far, and in a second walk with most of the first. Tasks that were forked
+//!             between the debug file and the recording are relatives, too: children of who records.
+//! Invariants. A placement is answered by what others told, never by itself alone.
 //! Deviations. Wakees from before the recording are not recorded: ours needs disagreements to learn of them.
 //! Source.     kernel/sched/fair.c `record_wakee`, `wake_wide` @ 6.1, 6.12.
 
@@ -28,16 +29,21 @@ pub(super) struct Wakees {
     hz: u64,
     /// The first forefather of each task that was forked in the recording.
     forefathers: BTreeMap<TaskId, TaskId>,
+    /// The first task that was forked between the debug file and the recording.
+    of_recorder: Option<TaskId>,
     counts: BTreeMap<TaskId, Counts>,
     families: BTreeMap<TaskId, Family>,
 }
 
 /// A first count, and since which part of a second it had been halved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct First {
+pub(super) struct First {
     count: u32,
     phase: usize,
 }
+
+/// So many placements more have to tell a first count from the beginning.
+const TELLING: u32 = 2;
 
 /// Before anything tells.
 const UNTOLD: First = First {
@@ -49,6 +55,8 @@ const UNTOLD: First = First {
 #[derive(Debug)]
 struct Family {
     first: First,
+    /// An earlier walk has learned that.
+    learned: bool,
     /// With how many placements each count up to [`MOST`] agrees, for each phase.
     agree: Vec<[u32; PHASES]>,
 }
@@ -108,14 +116,10 @@ impl Wakees {
             start,
             hz: hz.into(),
             forefathers: BTreeMap::new(),
+            of_recorder: None,
             counts: BTreeMap::new(),
             families: BTreeMap::new(),
         }
-    }
-
-    /// When the count of a task from before the recording was last halved, as long as nothing tells it.
-    pub(super) fn untold_decay_ts(&self) -> u64 {
-        Counts::from_before(self.start, self.hz).phases[UNTOLD.phase].decay_ts
     }
 
     /// A child begins with its parent's count.
@@ -139,12 +143,52 @@ impl Wakees {
     fn family(&mut self, first: TaskId) -> &mut Family {
         self.families.entry(first).or_insert_with(|| Family {
             first: UNTOLD,
+            learned: false,
             agree: vec![[0; PHASES]; MOST as usize + 1],
         })
     }
 }
 
 impl Follower<'_> {
+    /// Gives a task from before the recording the count that an earlier walk has learned of its family. Tasks that the debug
+    /// file does not know yet are one: children of who records.
+    pub(super) fn begin_counting(&mut self, pid: i32, task: TaskId) {
+        if self.names.is_younger(pid) {
+            let eldest = *self.wakees.of_recorder.get_or_insert(task);
+            if eldest != task {
+                self.wakees.forefathers.insert(task, eldest);
+            }
+        }
+        let eldest = self.wakees.forefather(task);
+        let learned = self.pid(eldest).or(Some(pid));
+        let learned = learned.and_then(|pid| self.learned.first_counts.get(&pid));
+        if let Some(&first) = learned {
+            let family = self.wakees.family(eldest);
+            (family.first, family.learned) = (first, true);
+        }
+        let first = self.wakees.family(eldest).first;
+        self.give_first(task, first);
+    }
+
+    /// First counts that placements have told, by the forefather's thread id.
+    pub(super) fn first_counts(&self) -> BTreeMap<i32, First> {
+        let families = self.wakees.families.iter();
+        let told = families.filter(|(_, family)| family.is_told());
+        told.filter_map(|(task, family)| Some((self.pid(*task)?, family.first)))
+            .collect()
+    }
+
+    /// A task was woken as it went to sleep. Who wakes it waits for that and then chooses a CPU, if it does not leave that to the
+    /// task's own CPU, and the task is not still queued there.
+    pub(super) fn count_early_wakeup(&mut self, here: CpuId, task: TaskId) {
+        if self.is_ordinary(task) && !self.sched.tasks[task].is_queued() {
+            let waker = self.sched.rqs[here].curr;
+            let (jiffies, hz) = (self.sched.jiffies, self.wakees.hz);
+            self.wakees.counts(waker).record(task, jiffies, hz);
+            self.sched.record_wakee(waker, task);
+        }
+    }
+
     /// Learns from a placement that ours has just answered. True if the kernel's answer is the one with the other
     /// width; then ours goes on from that.
     pub(super) fn learn_wakees(
@@ -207,7 +251,7 @@ impl Follower<'_> {
             }
         }
         let best = family.best();
-        if best != family.first {
+        if best != family.first && !family.learned {
             family.first = best;
             self.take_first(first, best);
         }
@@ -219,15 +263,25 @@ impl Follower<'_> {
         let relatives = relatives.filter(|(_, its)| **its == forefather);
         let relatives: Vec<TaskId> = relatives.map(|(task, _)| *task).collect();
         for task in relatives.into_iter().chain([forefather]) {
-            let counted = self.wakees.counts(task).phases[first.phase];
-            let task = &mut self.sched.tasks[task];
-            task.wakee_flips = counted.with(first.count);
-            task.wakee_flip_decay_ts = counted.decay_ts;
+            self.give_first(task, first);
         }
+    }
+
+    fn give_first(&mut self, task: TaskId, first: First) {
+        let counted = self.wakees.counts(task).phases[first.phase];
+        let task = &mut self.sched.tasks[task];
+        task.wakee_flips = counted.with(first.count);
+        task.wakee_flip_decay_ts = counted.decay_ts;
     }
 }
 
 impl Family {
+    /// Do so many more placements agree with its first count than with the untold one that it does not hang on any one of them?
+    fn is_told(&self) -> bool {
+        let agree = |first: First| self.agree[first.count as usize][first.phase];
+        agree(self.first) >= agree(UNTOLD) + TELLING
+    }
+
     /// What agrees with most placements; the present first count, if that does.
     fn best(&self) -> First {
         let most = self.agree.iter().flatten().max().copied().unwrap_or(0);
@@ -283,9 +337,25 @@ mod tests {
     }
 
     #[test]
+    fn an_earlier_walk_tells_first_counts_that_more_than_one_placement_tells() {
+        let told_by = |more: u32| {
+            let mut family = Family {
+                first: First { count: 2, phase: 3 },
+                learned: false,
+                agree: vec![[5; PHASES]; 3],
+            };
+            family.agree[2][3] += more;
+            family.is_told()
+        };
+        assert!(!told_by(1));
+        assert!(told_by(2));
+    }
+
+    #[test]
     fn what_agrees_most_is_taken() {
         let mut family = Family {
             first: UNTOLD,
+            learned: false,
             agree: vec![[0; PHASES]; 3],
         };
         assert_eq!(family.best(), UNTOLD);

@@ -176,8 +176,11 @@ impl Follower<'_> {
         if wakeup.running && !(self.sched.is_blocked(task) && curr_there != task) {
             return;
         }
-        self.set_prio(task, prio);
         let cpu = CpuId(target);
+        if wakeup.running && (direct || cpu != self.sched.tasks[task].cpu) {
+            self.count_early_wakeup(CpuId(wakeup.by), task);
+        }
+        self.set_prio(task, prio);
         let told = if direct {
             self.cpu(r.cpu).clocks.remove(&target)
         } else {

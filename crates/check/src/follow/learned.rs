@@ -1,0 +1,38 @@
+//! What a walk through a recording learned that holds all through it, for another walk from the beginning.
+//!
+//! Model.      Some facts are not recorded and do not change: which programs wake others with WF_SYNC, what tasks had counted
+//!             before the recording, which CPUs they may use. Decisions tell them. A first walk learns them as it goes, and
+//!             what it has learned by the end the next one, which is judged, knows from the beginning.
+//! Invariants. Nothing is known from the beginning that one decision alone has told.
+
+use super::allowed::{self, Span};
+use super::wakees::First;
+use super::{Follower, KindOfWakeup};
+use std::collections::BTreeMap;
+
+/// So many more wakeups with WF_SYNC than without tell that a program wakes another one so.
+const TELLING: u32 = 2;
+
+/// What a walk learned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Learned {
+    /// How many wakeups of a kind told that they were without WF_SYNC, and with it.
+    pub(super) syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
+    /// What tasks from before the recording, by thread id, had counted.
+    pub(super) first_counts: BTreeMap<i32, First>,
+    /// To which CPUs tasks, by thread id, were bound, and when.
+    pub(super) spans: BTreeMap<i32, Span>,
+}
+
+impl Follower<'_> {
+    /// What the recording has told, once it is followed to its end.
+    pub(super) fn learned(&self) -> Learned {
+        let syncs = self.syncs.iter();
+        let syncs = syncs.filter(|(_, [without, with])| *with >= without + TELLING);
+        Learned {
+            syncs: syncs.map(|(kind, seen)| (kind.clone(), *seen)).collect(),
+            first_counts: self.first_counts(),
+            spans: allowed::spans(&self.hints, self.records, self.sched.nr_cpus()),
+        }
+    }
+}
