@@ -19,7 +19,6 @@
 //!             bound, one more for each CPU on which it has not been yet, and one to take it for free again.
 
 use super::Follower;
-use super::allowed::Told;
 use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
@@ -50,33 +49,22 @@ impl Bounds {
 }
 
 impl Follower<'_> {
-    /// Has an earlier walk told to which CPUs the task is bound now?
-    pub(super) fn is_bound_known(&self, task: TaskId) -> bool {
+    /// Has an earlier walk told to which CPUs the task is bound?
+    fn is_bound_known(&self, task: TaskId) -> bool {
         self.known_bound.contains(&task)
     }
 
-    /// A task gets the CPUs that an earlier walk has told, when that begins, and all when it ends.
+    /// A task gets the CPUs that an earlier walk has told, if it has them by now.
     pub(super) fn bind_as_known(&mut self, pid: i32) {
-        if !self.learned.spans.contains_key(&pid) {
-            return;
-        }
-        let Some(task) = self.known(pid) else {
+        let (Some(cpus), Some(task)) = (self.learned.bound_at(pid, self.at), self.known(pid))
+        else {
             return;
         };
-        match self.learned.bound_at(pid, self.at).cloned() {
-            Some(cpus) => {
-                if self.known_bound.insert(task) {
-                    self.allow(task, &cpus);
-                    let streak = TELLING;
-                    self.bounds.insert(task, Bounds { cpus, streak });
-                }
-            }
-            None => {
-                if self.known_bound.remove(&task) {
-                    self.bounds.remove(&task);
-                    self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
-                }
-            }
+        let cpus = cpus.clone();
+        if self.known_bound.insert(task) {
+            self.allow(task, &cpus);
+            let streak = TELLING;
+            self.bounds.insert(task, Bounds { cpus, streak });
         }
     }
 
@@ -103,14 +91,13 @@ impl Follower<'_> {
     }
 
     /// Learns from the placement of `asked`, a task or its new child: ours under the present supposition,
-    /// and `ask` for the other one. `is_near`: how far idle CPUs are searched explains the kernel's choice.
+    /// and `ask` for the other one.
     pub(super) fn learn_bounds(
         &mut self,
         task: TaskId,
         asked: TaskId,
         [kernel, ours]: [CpuId; 2],
         before: &BeforePlacement,
-        is_near: bool,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) {
         if self.is_bound_known(task) {
@@ -124,10 +111,7 @@ impl Follower<'_> {
         let prev = self.sched.tasks[asked].cpu;
         let mut bounds = match self.bounds.remove(&task) {
             Some(bounds) => bounds,
-            None if ours == kernel => {
-                self.hint(task, Told::Nothing);
-                return;
-            }
+            None if ours == kernel => return,
             None => Bounds {
                 cpus: CpuMask::of(nr_cpus, [prev, kernel]),
                 streak: 0,
@@ -155,13 +139,9 @@ impl Follower<'_> {
             (false, true) => bounds.streak = 0,
             _ => {}
         }
-        let told = match (bound == Some(kernel), free) {
-            (true, Some(free)) if free != kernel && is_near => Told::BoundOrNear(free),
-            (true, Some(free)) if free != kernel => Told::Bound(free),
-            (false, Some(free)) if free == kernel => Told::Otherwise,
-            _ => Told::Nothing,
-        };
-        self.hint(task, told);
+        if let Some(free) = free.filter(|&free| bound == Some(kernel) && free != kernel) {
+            self.hint(task, free);
+        }
         bounds.cpus.set(kernel);
         let allowed = if bounds.holds() {
             Some(bounds.cpus.clone())

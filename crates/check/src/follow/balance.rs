@@ -11,7 +11,6 @@
 //!          That a stopper is woken by balancing is seen from the softirq that wakes it.
 
 use super::Follower;
-use super::allowed::Told;
 use super::classify::NOT_ALLOWED;
 use super::cpu::Move;
 use super::passes::{Answer, Asked, Pass, answer};
@@ -224,7 +223,7 @@ impl Follower<'_> {
         if !bound.is_empty() {
             let only_ours = ours.moves.iter();
             for moved in only_ours.filter(|moved| !asked.moves.contains(moved)) {
-                self.hint(moved.task, Told::Bound(CpuId(moved.dest)));
+                self.hint(moved.task, CpuId(moved.dest));
             }
         }
         self.suspect_bound(bound);

@@ -46,23 +46,11 @@ impl Courses {
         self.nr_cpus
     }
 
-    fn comes(&self, pid: i32) -> &[(usize, CpuId)] {
-        self.comes.get(&pid).map_or(&[], Vec::as_slice)
-    }
-
-    /// Where a task is after a record.
-    pub(super) fn cpu_at(&self, pid: i32, at: usize) -> Option<CpuId> {
-        let comes = self.comes(pid);
-        let next = comes.partition_point(|(come, _)| *come <= at);
-        comes.get(next.saturating_sub(1)).map(|(_, cpu)| *cpu)
-    }
-
-    /// How often a task comes to each CPU between two records, where it is first included.
-    pub(super) fn count(&self, times: &mut [usize], pid: i32, from: usize, to: usize) {
-        let comes = self.comes(pid);
+    /// How often a task comes to each CPU from a record on, where it is then included.
+    pub(super) fn count(&self, times: &mut [usize], pid: i32, from: usize) {
+        let comes = self.comes.get(&pid).map_or(&[][..], Vec::as_slice);
         let first = comes.partition_point(|(at, _)| *at <= from);
-        let within = comes[first.saturating_sub(1)..].iter();
-        for (_, cpu) in within.take_while(|(at, _)| *at <= to) {
+        for (_, cpu) in &comes[first.saturating_sub(1)..] {
             times[cpu.idx()] += 1;
         }
     }
@@ -71,25 +59,5 @@ impl Courses {
     pub(super) fn cpus(&self, times: &[usize], least: usize) -> CpuMask {
         let often = (0..self.nr_cpus).filter(|&cpu| times[cpu] >= least);
         CpuMask::of(self.nr_cpus, often.map(|cpu| CpuId(cpu as u32)))
-    }
-
-    /// Around two records, as far as the task comes to none but these CPUs.
-    pub(super) fn within(
-        &self,
-        pid: i32,
-        [first, last]: [usize; 2],
-        cpus: &CpuMask,
-    ) -> (usize, usize) {
-        let comes = self.comes(pid);
-        let strays = |(_, cpu): &&(usize, CpuId)| !cpus.test(*cpu);
-        let before = comes.iter().rev().filter(|(at, _)| *at < first);
-        let stray = before.clone().find(strays).map(|(at, _)| *at);
-        let from = stray.map_or(0, |stray| {
-            let back = comes.iter().find(|(at, _)| *at > stray);
-            back.map_or(first, |(at, _)| *at)
-        });
-        let mut after = comes.iter().filter(|(at, _)| *at > last);
-        let to = after.find(strays).map_or(usize::MAX, |(at, _)| *at);
-        (from, to)
     }
 }

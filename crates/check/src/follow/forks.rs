@@ -88,7 +88,7 @@ impl Follower<'_> {
         let now = self.clock_at(here, r.ts);
         let before = self.sched.before_placement(here, task);
         let ours = self.sched.ask_fork_cpu(here, task, now);
-        self.learn_bounds(parent, task, [kernel, ours], &before, false, |sched| {
+        self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
             sched.ask_fork_cpu(here, task, now)
         });
         self.parents.insert(task, parent);

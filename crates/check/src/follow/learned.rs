@@ -5,7 +5,7 @@
 //!             what it has learned by the end the next one, which is judged, knows from the beginning.
 //! Invariants. Nothing is known from the beginning that one decision alone has told.
 
-use super::allowed::{self, Span};
+use super::allowed::{self, Bound};
 use super::wakees::First;
 use super::{Follower, KindOfWakeup};
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ pub(super) struct Learned {
     pub(super) syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// What tasks from before the recording, by thread id, had counted.
     pub(super) first_counts: BTreeMap<i32, First>,
-    /// To which CPUs tasks, by thread id, were bound, and when.
-    pub(super) spans: BTreeMap<i32, Span>,
+    /// To which CPUs tasks, by thread id, are bound.
+    pub(super) bounds: BTreeMap<i32, Bound>,
 }
 
 impl Follower<'_> {
@@ -32,7 +32,7 @@ impl Follower<'_> {
         Learned {
             syncs: syncs.map(|(kind, seen)| (kind.clone(), *seen)).collect(),
             first_counts: self.first_counts(),
-            spans: allowed::spans(&self.hints, self.records, self.sched.nr_cpus()),
+            bounds: allowed::bounds(&self.hints, self.records, self.sched.nr_cpus()),
         }
     }
 }

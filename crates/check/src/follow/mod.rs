@@ -114,7 +114,7 @@ pub(crate) struct Follower<'a> {
     learned: Learned,
     /// Tasks that are bound, as an earlier walk has told.
     known_bound: BTreeSet<TaskId>,
-    /// What decisions have told of which tasks are bound.
+    /// Where ours takes free tasks, and the kernel does not.
     hints: allowed::Hints,
     /// Tasks that may be bound to some CPUs.
     bounds: BTreeMap<TaskId, Bounds>,

@@ -91,8 +91,7 @@ impl Follower<'_> {
         if ahead.target as usize >= self.cpus.len() {
             return;
         }
-        let chosen = self.is_pinned(task) && !self.is_bound_known(task);
-        if self.sched.tasks[task].nr_cpus_allowed == 1 && !chosen {
+        if self.sched.tasks[task].nr_cpus_allowed == 1 && !self.is_pinned(task) {
             self.sched.tasks[task].state = TaskState::Waking;
             if ahead.remote {
                 self.sched.follow_ttwu_pending(CpuId(ahead.target), true);
@@ -192,8 +191,7 @@ impl Follower<'_> {
         };
         let candidates = u64::from(self.sched.tasks[task].nr_cpus_allowed);
         if class != NOT_SYNC && class != NOT_WAKEES && !self.unsure.contains(&task) {
-            let is_near = class == NOT_SCANNED;
-            self.learn_bounds(task, task, [kernel, ours], &before, is_near, |sched| {
+            self.learn_bounds(task, task, [kernel, ours], &before, |sched| {
                 question.ask(sched, r.ts)
             });
         }

@@ -49,6 +49,11 @@ impl Names {
         self.names.get(&task).map(|(pid, _)| *pid)
     }
 
+    /// Is it told which tasks there were before the recording, and not of this one?
+    pub(super) fn is_younger(&self, pid: i32) -> bool {
+        !self.before.is_empty() && !self.before.contains_key(&pid)
+    }
+
     /// The name that the recording gives a task.
     pub(super) fn comm(&self, task: TaskId) -> Option<&str> {
         self.names.get(&task).map(|(_, comm)| comm.as_str())
@@ -77,13 +82,6 @@ fn bound_cpu(comm: &str) -> Option<CpuId> {
 /// The CPU whose stopper has this name.
 pub(super) fn stopper_cpu(comm: &str) -> Option<CpuId> {
     bound_cpu(comm).filter(|_| comm.starts_with("migration/"))
-}
-
-impl Names {
-    /// Is it told which tasks there were before the recording, and not of this one?
-    pub(super) fn is_younger(&self, pid: i32) -> bool {
-        !self.before.is_empty() && !self.before.contains_key(&pid)
-    }
 }
 
 impl Follower<'_> {
