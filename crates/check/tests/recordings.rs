@@ -61,10 +61,10 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11574),
+            (Measure::State, 11894, 11573),
             (Measure::Pick, 1544, 1544),
             (Measure::Preemption, 1259, 1259),
-            (Measure::Placement, 683, 674),
+            (Measure::Placement, 683, 678),
             (Measure::Balance, 82, 73),
         ],
     );
@@ -113,7 +113,7 @@ fn one_cpu_of_6_1() {
     expect(
         "fair-1cpu-6.1",
         &[
-            (Measure::State, 3246, 3245),
+            (Measure::State, 3245, 3245),
             (Measure::Pick, 1635, 1635),
             (Measure::Preemption, 1666, 1666),
         ],
@@ -128,7 +128,7 @@ fn wakers_on_smt_of_6_12() {
             (Measure::State, 3660, 3652),
             (Measure::Pick, 1164, 1164),
             (Measure::Preemption, 1147, 1147),
-            (Measure::Placement, 135, 126),
+            (Measure::Placement, 135, 133),
             (Measure::Balance, 68, 68),
         ],
     );
@@ -142,7 +142,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3658),
             (Measure::Pick, 701, 701),
             (Measure::Preemption, 473, 472),
-            (Measure::Placement, 311, 297),
+            (Measure::Placement, 311, 299),
             (Measure::Balance, 41, 38),
         ],
     );
@@ -184,8 +184,8 @@ fn changes_of_6_1() {
             (Measure::State, 1388, 1388),
             (Measure::Pick, 547, 547),
             (Measure::Preemption, 491, 491),
-            (Measure::Placement, 187, 184),
-            (Measure::Balance, 15, 14),
+            (Measure::Placement, 187, 186),
+            (Measure::Balance, 15, 15),
         ],
     );
 }
@@ -198,7 +198,7 @@ fn realtime_of_6_12() {
             (Measure::State, 1740, 1740),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 110, 110),
-            (Measure::Placement, 335, 328),
+            (Measure::Placement, 335, 329),
             (Measure::Balance, 50, 40),
         ],
     );
@@ -240,7 +240,7 @@ fn nested_limits_of_6_12() {
             (Measure::State, 5453, 4518),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
-            (Measure::Placement, 244, 230),
+            (Measure::Placement, 244, 235),
             (Measure::Balance, 20, 16),
         ],
     );
@@ -251,7 +251,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10638, 8925),
+            (Measure::State, 10638, 8926),
             (Measure::Pick, 904, 883),
             (Measure::Preemption, 875, 868),
             (Measure::Placement, 532, 526),
@@ -268,7 +268,7 @@ fn limits_of_6_1() {
             (Measure::State, 2095, 1984),
             (Measure::Pick, 364, 361),
             (Measure::Preemption, 390, 388),
-            (Measure::Placement, 350, 340),
+            (Measure::Placement, 350, 339),
             (Measure::Balance, 34, 34),
         ],
     );
@@ -342,7 +342,7 @@ fn weights_that_change_of_6_12() {
             (Measure::State, 8284, 7072),
             (Measure::Pick, 1314, 1307),
             (Measure::Preemption, 1330, 1324),
-            (Measure::Placement, 256, 248),
+            (Measure::Placement, 256, 251),
             (Measure::Balance, 77, 73),
         ],
     );
@@ -356,7 +356,7 @@ fn weights_that_change_of_6_1() {
             (Measure::State, 7556, 6935),
             (Measure::Pick, 801, 799),
             (Measure::Preemption, 1374, 1373),
-            (Measure::Placement, 296, 295),
+            (Measure::Placement, 296, 294),
             (Measure::Balance, 76, 73),
         ],
     );
@@ -367,7 +367,7 @@ fn averages_of_6_1_on_one_cpu() {
     expect(
         "averages-1cpu-6.1",
         &[
-            (Measure::State, 7705, 7678),
+            (Measure::State, 7704, 7677),
             (Measure::Pick, 1011, 1011),
             (Measure::Preemption, 822, 822),
         ],
@@ -382,7 +382,7 @@ fn many_cpus_of_6_12() {
             (Measure::State, 7193, 7192),
             (Measure::Pick, 352, 352),
             (Measure::Preemption, 386, 386),
-            (Measure::Placement, 922, 896),
+            (Measure::Placement, 922, 901),
             (Measure::Balance, 103, 94),
         ],
     );
@@ -396,7 +396,7 @@ fn many_cpus_of_6_1() {
             (Measure::State, 4523, 4504),
             (Measure::Pick, 399, 398),
             (Measure::Preemption, 403, 403),
-            (Measure::Placement, 1200, 1164),
+            (Measure::Placement, 1200, 1166),
             (Measure::Balance, 100, 84),
         ],
     );
@@ -438,7 +438,7 @@ fn yields_in_groups_of_6_12() {
             (Measure::State, 46643, 45932),
             (Measure::Pick, 17090, 17081),
             (Measure::Preemption, 663, 661),
-            (Measure::Placement, 228, 218),
+            (Measure::Placement, 228, 222),
             (Measure::Balance, 22, 21),
         ],
     );
@@ -449,7 +449,7 @@ fn yields_in_groups_of_6_1() {
     expect(
         "yields-6.1",
         &[
-            (Measure::State, 49884, 49805),
+            (Measure::State, 49883, 49805),
             (Measure::Pick, 27624, 27393),
             (Measure::Preemption, 728, 680),
             (Measure::Placement, 222, 218),
@@ -466,7 +466,7 @@ fn idle_groups_of_6_12() {
             (Measure::State, 16459, 15022),
             (Measure::Pick, 2788, 2787),
             (Measure::Preemption, 1825, 1823),
-            (Measure::Placement, 1593, 1583),
+            (Measure::Placement, 1593, 1584),
             (Measure::Balance, 128, 120),
         ],
     );
@@ -480,7 +480,7 @@ fn idle_groups_of_6_1() {
             (Measure::State, 10311, 9983),
             (Measure::Pick, 4357, 4344),
             (Measure::Preemption, 2795, 2777),
-            (Measure::Placement, 2892, 2877),
+            (Measure::Placement, 2892, 2878),
             (Measure::Balance, 170, 158),
         ],
     );
@@ -494,7 +494,7 @@ fn commands_that_change_tasks_of_6_12() {
             (Measure::State, 13311, 13287),
             (Measure::Pick, 2956, 2955),
             (Measure::Preemption, 2518, 2518),
-            (Measure::Placement, 1036, 1004),
+            (Measure::Placement, 1036, 1016),
             (Measure::Balance, 101, 87),
         ],
     );
@@ -522,7 +522,7 @@ fn policies_and_classes_of_6_12() {
             (Measure::State, 11112, 11098),
             (Measure::Pick, 1750, 1750),
             (Measure::Preemption, 1026, 1026),
-            (Measure::Placement, 463, 454),
+            (Measure::Placement, 463, 457),
             (Measure::Balance, 22, 22),
         ],
     );
@@ -536,7 +536,7 @@ fn policies_and_classes_of_6_1() {
             (Measure::State, 5872, 5868),
             (Measure::Pick, 2964, 2959),
             (Measure::Preemption, 1230, 1228),
-            (Measure::Placement, 854, 840),
+            (Measure::Placement, 854, 846),
             (Measure::Balance, 8, 6),
         ],
     );
@@ -547,11 +547,11 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7401, 6650),
-            (Measure::Pick, 691, 688),
-            (Measure::Preemption, 593, 591),
-            (Measure::Placement, 575, 562),
-            (Measure::Balance, 40, 33),
+            (Measure::State, 7401, 6641),
+            (Measure::Pick, 692, 690),
+            (Measure::Preemption, 593, 590),
+            (Measure::Placement, 575, 565),
+            (Measure::Balance, 39, 35),
         ],
     );
 }
@@ -565,7 +565,7 @@ fn limits_set_late_of_6_1() {
             (Measure::Pick, 515, 493),
             (Measure::Preemption, 610, 573),
             (Measure::Placement, 485, 477),
-            (Measure::Balance, 56, 50),
+            (Measure::Balance, 57, 49),
         ],
     );
 }

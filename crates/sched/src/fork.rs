@@ -39,6 +39,18 @@ impl Sched {
         task
     }
 
+    /// A task that sleeps was runnable, and running, for such a part of 1024, which counts in its queue's averages.
+    pub fn follow_sleeper_averages(&mut self, task: TaskId, runnable: u64, util: u64) {
+        let se = self.tasks[task].se;
+        self.init_entity_runnable_average(se);
+        let weight = self.ses[se].weight();
+        let avg = &mut self.ses[se].avg;
+        avg.load_avg = weight * runnable / 1024;
+        avg.runnable_avg = runnable;
+        avg.util_avg = util;
+        self.attach_entity_cfs_rq(se);
+    }
+
     fn finish_fork(&mut self, this_cpu: CpuId, parent: TaskId, task: TaskId) -> TaskId {
         self.tasks[task].state = TaskState::New;
         self.init_entity_runnable_average(self.tasks[task].se);

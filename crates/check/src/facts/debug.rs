@@ -6,8 +6,8 @@
 use super::ClockFacts;
 use fairwind_sched::Release;
 
-/// A task before the recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A task before the recording, or at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFacts {
     /// Thread id.
     pub pid: i32,
@@ -21,6 +21,8 @@ pub struct TaskFacts {
     pub deadline: u64,
     /// Priority, 120 for nice 0.
     pub prio: i32,
+    /// For how long it has run, ns.
+    pub sum_exec: u64,
     /// Its group's path: a cgroup's, or that of its session's autogroup.
     pub group: String,
 }
@@ -179,7 +181,7 @@ fn queue_line(queue: &mut QueueFacts, line: &str) {
 }
 
 /// 6.12 and later: `S comm pid vruntime E|N deadline slice sum switches prio …`; 6.1:
-/// `S comm pid vruntime switches prio …`.
+/// `S comm pid vruntime switches prio wait sum …`.
 fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
     // The mark of the running task may touch the state.
     let line = line.trim_start_matches([' ', '>']);
@@ -193,6 +195,7 @@ fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
         Release::V6_1 => (0, at + 2),
         Release::V6_12 | Release::V6_18 => (nanos(words.get(at + 2)?)?, at + 6),
     };
+    let sum_exec = at + 4;
     let columns = words.get(prio..)?;
     let path = { columns.iter() }.position(|word| word.starts_with('/'));
     let group = path.map_or("/".to_owned(), |path| columns[path..].join(" "));
@@ -203,6 +206,7 @@ fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
         vruntime: nanos(words[at])?,
         deadline,
         prio: columns.first()?.parse().ok()?,
+        sum_exec: words.get(sum_exec).and_then(|sum| nanos(sum)).unwrap_or(0),
         group,
     })
 }
@@ -255,6 +259,7 @@ mod tests {
         assert_eq!((cat.comm.as_str(), cat.pid), ("my cat", 161));
         assert_eq!((worker.group.as_str(), cat.group.as_str()), ("/", "/a b/c"));
         assert_eq!((cat.vruntime, cat.deadline), (2_877_336_266, 2_877_959_635));
+        assert_eq!(cat.sum_exec, 8_633_254);
     }
 
     #[test]
@@ -270,13 +275,14 @@ mod tests {
 
     #[test]
     fn tasks_of_6_1() {
-        let text = "cpu#0\n S            init     1      2868.828633       521     120  46.287184 0 0 /autogroup-3\n";
+        let text = "cpu#0\n S            init     1      2868.828633       521     120  46.287184 904.512030 0.000000 /autogroup-3\n";
         let before = read(Release::V6_1, text);
         let task = &before.tasks[0];
         assert_eq!(
             (task.pid, task.vruntime, task.prio, task.group.as_str()),
             (1, 2_868_828_633, 120, "/autogroup-3")
         );
+        assert_eq!(task.sum_exec, 904_512_030);
         assert!(before.clock.is_none());
     }
 }

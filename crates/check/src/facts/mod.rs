@@ -88,6 +88,10 @@ pub struct Facts {
     pub cpus: Vec<CpuFacts>,
     /// Tasks at that time.
     pub tasks: Vec<TaskFacts>,
+    /// Tasks after the recording, or at its end.
+    pub tasks_after: Vec<TaskFacts>,
+    /// When that was, by the clock of run queues, ns; 0 if it is not told.
+    pub after: u64,
     /// Fair queues at that time.
     pub queues: Vec<QueueFacts>,
     /// Tasks, by thread id or name, and the groups that they are in from the start.
@@ -143,6 +147,8 @@ impl Facts {
             clock: None,
             cpus: Vec::new(),
             tasks: Vec::new(),
+            tasks_after: Vec::new(),
+            after: 0,
             queues: Vec::new(),
             members: given.members,
             gaps,
@@ -159,10 +165,12 @@ impl Facts {
             facts.gaps.push(gaps::STATE);
         }
         facts.clock = before.clock;
-        let after = debug::read(release, &get("sched-debug.after")?).clock;
-        if let (Some(clock), Some(after)) = (&mut facts.clock, after) {
+        let after = debug::read(release, &get("sched-debug.after")?);
+        if let (Some(clock), Some(after)) = (&mut facts.clock, after.clock) {
             clock.narrow(&after);
         }
+        facts.tasks_after = after.tasks;
+        facts.after = after.clock.map_or(0, |clock| clock.cpu_clock);
         facts.cpus = before.cpus;
         facts.tasks = before.tasks;
         facts.queues = before.queues;

@@ -31,6 +31,7 @@ mod leaving;
 mod limit_begins;
 mod limits;
 mod moves;
+mod newcomers;
 mod order;
 mod passes;
 mod phases;
@@ -269,6 +270,7 @@ impl<'a> Follower<'a> {
     /// Follows the recording to its end.
     fn follow(&mut self) {
         self.start_running();
+        self.start_newcomers();
         let records = self.records;
         let further_passes = ahead::further_passes(records);
         for at in ahead::order(records, &self.next_on_cpu, &further_passes) {

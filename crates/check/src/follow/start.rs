@@ -21,8 +21,8 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
         rq.clock_pelt_idle = start;
         rq.clock_idle = start;
         rq.next_balance = jiffies;
-        // A CPU that is idle has begun to be; of two, most likely the one that was brought up later did so later.
-        rq.idle_stamp = start.max(1) + u64::from(cpu.0);
+        // Of two idle CPUs, most likely the one that was brought up later became idle later.
+        rq.idle_stamp = idle_stamp(start, cpu.idx());
     }
     for facts in &facts.cpus {
         if facts.cpu as usize >= sched.nr_cpus() || facts.next_balance == 0 {
@@ -54,6 +54,11 @@ pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
     }
     sched.follow_idle_start();
     sched
+}
+
+/// When a CPU became idle that is so from the beginning, of which only an order is known.
+pub(super) fn idle_stamp(start: u64, place: usize) -> u64 {
+    start.max(1) + place as u64
 }
 
 /// Sets a CPU's clocks. Load averages are from before that.

@@ -293,6 +293,7 @@ impl Follower<'_> {
             start::set_clock(&mut self.sched, cpu, latest);
             let task = self.task(prev.pid, &prev.comm, r.cpu, latest);
             self.set_prio(task, prev.prio);
+            self.begin_as_new(prev.pid, task);
             self.mend_curr(cpu, task, latest);
         }
     }
