@@ -51,17 +51,34 @@ impl Bounds {
 impl Follower<'_> {
     /// Has an earlier walk told to which CPUs the task is bound?
     fn is_bound_known(&self, task: TaskId) -> bool {
-        self.known_bound.contains(&task)
+        self.pid(task)
+            .is_some_and(|pid| self.known_bounds.contains_key(&pid))
     }
 
-    /// A task gets the CPUs that an earlier walk has told, if it has them by now.
+    /// Tasks get the CPUs that an earlier walk has told them to have from this record on.
+    pub(super) fn begin_bounds(&mut self) {
+        while let Some(bound) = self.learned.bounds.get(self.bounds_begun)
+            && bound.from <= self.at
+        {
+            self.bounds_begun += 1;
+            let pid = bound.pid;
+            match bound.cpus.clone() {
+                Some(cpus) => _ = self.known_bounds.insert(pid, cpus),
+                None if self.known_bounds.remove(&pid).is_some() => {
+                    if let Some(task) = self.known(pid) {
+                        self.bounds.remove(&task);
+                        self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
+                    }
+                }
+                None => {}
+            }
+            self.bind_as_known(pid);
+        }
+    }
+
+    /// A task gets the CPUs that an earlier walk has told, if there are some.
     pub(super) fn bind_as_known(&mut self, pid: i32) {
-        let (Some(cpus), Some(task)) = (self.learned.bound_at(pid, self.at), self.known(pid))
-        else {
-            return;
-        };
-        let cpus = cpus.clone();
-        if self.known_bound.insert(task) {
+        if let (Some(cpus), Some(task)) = (self.known_bounds.get(&pid).cloned(), self.known(pid)) {
             self.allow(task, &cpus);
             let streak = TELLING;
             self.bounds.insert(task, Bounds { cpus, streak });
@@ -257,6 +274,9 @@ impl Follower<'_> {
 
     /// The kernel took the task off a CPU, which it may not use from now on.
     pub(super) fn forbid(&mut self, task: TaskId, cpu: CpuId) {
+        if self.is_bound_known(task) {
+            return;
+        }
         let others = self.sched.rqs.ids().filter(|&other| other != cpu);
         let allowed = others.filter(|&other| self.sched.cpu_allowed(task, other));
         let cpus = CpuMask::of(self.sched.nr_cpus(), allowed);
@@ -307,6 +327,10 @@ impl Follower<'_> {
     /// The kernel took a running task to a CPU because it may no longer use its own: it is bound to the new one, as far as
     /// that tells.
     pub(super) fn take_for_bound(&mut self, task: TaskId, cpu: CpuId) {
+        if self.is_bound_known(task) {
+            self.may_use(task, cpu);
+            return;
+        }
         let cpus = CpuMask::of(self.sched.nr_cpus(), [cpu]);
         self.allow(task, &cpus);
         let streak = TELLING;

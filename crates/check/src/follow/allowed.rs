@@ -2,88 +2,163 @@
 //!
 //! Model.      In a first walk, decisions tell where ours takes a task, and the kernel does not. If there are some of the children
 //!             of one task, and none of them nor that task comes to these CPUs, all are bound to the CPUs where any of them
-//!             comes. A task alone tells too little, and so do kin on one CPU: who stays there, for whatever reason, looks bound.
+//!             comes. So it is with those of them that have one name, if that takes fewer words to tell (see `spans`); and
+//!             from one time to another one, if what is told changes then. A task alone tells too little, and so do kin on
+//!             one CPU: who stays there, for whatever reason, looks bound.
 //! Invariants. Nothing follows from one decision alone: neither that tasks are bound, nor that they may use a CPU.
 
 use super::Follower;
-use super::courses::Courses;
-use super::learned::Learned;
+use super::courses::{Courses, Stay};
+use super::spans::{Span, spans};
 use crate::record::Record;
 use fairwind_sched::{CpuId, CpuMask, TaskId};
 use std::collections::BTreeMap;
 
 /// So many decisions have to tell that a task is bound.
 const TELLING: usize = 3;
+/// A task alone tells too little.
+const KIN: usize = 2;
 /// So often kin have to come to a CPU that all of them may use.
 const COMES: usize = 2;
-/// As long as more than one in so many times kin come to a CPU are the first to it and the last, there are others to which they
-/// may come.
-const ONCE: usize = 8;
-/// What kin are bound to explains all but one in so many decisions that tell it.
+/// So many decisions that being bound explains outweigh one that it does not, or a CPU to which kin come once only: there may be
+/// as many others to which they never come by chance.
 const EXPLAINED: usize = 4;
 
-/// Where ours takes each task, by thread id, while it is free, and the kernel does not, which it would not if the task is bound.
-pub(super) type Hints = BTreeMap<i32, Vec<CpuId>>;
+/// Where ours takes each task, by thread id, while it is free, and the kernel does not, which it would not if the task is bound;
+/// and with which record.
+pub(super) type Hints = BTreeMap<i32, Vec<(usize, CpuId)>>;
 
-/// From which record on a task is bound to some CPUs.
+/// From a record on, a task is bound to some CPUs, or free again.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bound {
-    from: usize,
-    cpus: CpuMask,
+    pub(super) from: usize,
+    pub(super) pid: i32,
+    pub(super) cpus: Option<CpuMask>,
 }
 
-/// What hints tell of tasks: to which CPUs each is bound, by thread id.
-pub(super) fn bounds(hints: &Hints, records: &[Record], nr_cpus: usize) -> BTreeMap<i32, Bound> {
+/// Tasks that are bound alike, if they are, and the record from which on each is one of them.
+type Kin = Vec<(i32, usize)>;
+
+/// What hints tell of tasks: to which CPUs each is bound, and from when on, by that.
+pub(super) fn bounds(hints: &Hints, records: &[Record], nr_cpus: usize) -> Vec<Bound> {
     let mut bounds = BTreeMap::new();
-    if hints.values().flatten().count() < TELLING {
-        return bounds;
-    }
-    let courses = Courses::new(records, nr_cpus);
-    for (&parent, (forks, children)) in &courses.children {
-        let begins = children.iter().map(|&child| (child, 0));
-        let kin: Vec<(i32, usize)> = begins.chain([(parent, *forks)]).collect();
-        let Some(cpus) = bound_to(hints, &courses, &kin) else {
-            continue;
-        };
-        for (pid, from) in kin {
-            let cpus = cpus.clone();
-            bounds.entry(pid).or_insert(Bound { from, cpus });
+    if hints.values().flatten().count() >= TELLING {
+        let courses = Courses::new(records, nr_cpus);
+        for (&parent, (forks, children)) in &courses.children {
+            let told = children
+                .iter()
+                .chain([&parent])
+                .filter_map(|pid| hints.get(pid));
+            if told.flatten().count() < TELLING {
+                continue;
+            }
+            for (kin, spans) in kins(hints, &courses, parent, *forks, children) {
+                bind(&mut bounds, hints, &courses, &kin, &spans);
+            }
         }
     }
+    let mut bounds: Vec<Bound> = bounds.into_values().flatten().collect();
+    bounds.sort_by_key(|bound| bound.from);
     bounds
 }
 
-/// To which CPUs kin are bound, each from a record on: where any of them comes, if what is told of them says so.
-fn bound_to(hints: &Hints, courses: &Courses, kin: &[(i32, usize)]) -> Option<CpuMask> {
-    let mut times = vec![0; courses.nr_cpus()];
-    for &(pid, from) in kin {
-        courses.count(&mut times, pid, from);
+/// A task and its children, all of them or by name, whichever takes fewer words to tell where they are; and the spans of that.
+fn kins(
+    hints: &Hints,
+    courses: &Courses,
+    parent: i32,
+    forks: usize,
+    children: &[i32],
+) -> Vec<(Kin, Vec<Span>)> {
+    let mut by_name: BTreeMap<&str, Kin> = BTreeMap::new();
+    let all = children.iter().map(|&child| (child, 0));
+    let all: Kin = all.chain([(parent, forks)]).collect();
+    for &(pid, from) in &all {
+        by_name
+            .entry(courses.comm(pid))
+            .or_default()
+            .push((pid, from));
     }
-    let once = times.iter().filter(|&&times| times == 1).count();
-    let comes = courses.cpus(&times, 1);
-    let told = kin.iter().filter_map(|(pid, _)| hints.get(pid)).flatten();
-    let explained = told.clone().filter(|cpu| !comes.test(**cpu)).count();
-    let others = told.count() - explained;
-    let is_bound = once * ONCE <= times.iter().sum()
-        && explained >= TELLING
-        && others * EXPLAINED <= explained;
-    let usual = courses.cpus(&times, COMES);
-    (is_bound && usual.weight() > 1).then_some(usual)
+    let tell = |kin: Kin| {
+        let stays = stays(courses, &kin);
+        let (words, spans) = spans(stays, told_of(hints, &kin), courses.nr_cpus);
+        (words, (kin, spans))
+    };
+    let all = tell(all);
+    let by_name = by_name.into_values().map(tell);
+    let (words, by_name): (Vec<f64>, Vec<_>) = by_name.unzip();
+    if words.into_iter().sum::<f64>() < all.0 {
+        by_name
+    } else {
+        vec![all.1]
+    }
 }
 
-impl Learned {
-    /// The CPUs to which a task is bound at a record, if that is known.
-    pub(super) fn bound_at(&self, pid: i32, at: usize) -> Option<&CpuMask> {
-        let bound = self.bounds.get(&pid).filter(|bound| bound.from <= at)?;
-        Some(&bound.cpus)
+fn stays(courses: &Courses, kin: &Kin) -> Vec<Stay> {
+    let stays = kin.iter().flat_map(|&(pid, from)| courses.stays(pid, from));
+    stays.copied().collect()
+}
+
+fn told_of(hints: &Hints, kin: &Kin) -> Vec<(usize, CpuId)> {
+    let hints = kin.iter().filter_map(|(pid, _)| hints.get(pid)).flatten();
+    hints.copied().collect()
+}
+
+/// Notes to which CPUs kin are bound in each span of time.
+fn bind(
+    bounds: &mut BTreeMap<i32, Vec<Bound>>,
+    hints: &Hints,
+    courses: &Courses,
+    kin: &Kin,
+    spans: &[Span],
+) {
+    let stays = stays(courses, kin);
+    let hints = told_of(hints, kin);
+    let bound: Vec<_> = spans
+        .iter()
+        .map(|span| bound_to(&hints, courses, &stays, span))
+        .collect();
+    if kin.len() < KIN || bound.iter().all(Option::is_none) {
+        return;
     }
+    for &(pid, from) in kin {
+        bounds.entry(pid).or_insert_with(|| {
+            let spans = spans.iter().zip(&bound).filter(|(span, _)| span.to > from);
+            let bound = spans.map(|(span, cpus)| Bound {
+                from: span.from.max(from),
+                pid,
+                cpus: cpus.clone(),
+            });
+            bound.collect()
+        });
+    }
+}
+
+/// To which CPUs kin are bound in a span: where any of them comes, if what is told of them says so.
+fn bound_to(
+    hints: &[(usize, CpuId)],
+    courses: &Courses,
+    stays: &[Stay],
+    span: &Span,
+) -> Option<CpuMask> {
+    let here = || stays.iter().filter(|stay| span.has(stay));
+    let comes = courses.cpus(here(), 1);
+    let usual = courses.cpus(here(), COMES);
+    let once = comes.weight() - usual.weight();
+    let told = hints
+        .iter()
+        .filter(|(at, _)| (span.from..span.to).contains(at));
+    let explained = told.clone().filter(|(_, cpu)| !comes.test(*cpu)).count();
+    let others = told.count() - explained;
+    let is_bound = explained >= TELLING && (others + once) * EXPLAINED <= explained;
+    (is_bound && usual.weight() > 1).then_some(usual)
 }
 
 impl Follower<'_> {
     /// Ours takes a task to a CPU while it is free, and the kernel does not.
     pub(super) fn hint(&mut self, task: TaskId, free: CpuId) {
         if let Some(pid) = self.pid(task) {
-            self.hints.entry(pid).or_default().push(free);
+            self.hints.entry(pid).or_default().push((self.at, free));
         }
     }
 }
@@ -96,15 +171,8 @@ mod tests {
     const NR_CPUS: usize = 8;
 
     fn comes(pid: i32, target: u32) -> Record {
-        Record::of_task(
-            0,
-            0,
-            What::Wakeup {
-                pid,
-                prio: 120,
-                target,
-            },
-        )
+        let prio = 120;
+        Record::of_task(0, 0, What::Wakeup { pid, prio, target })
     }
 
     fn forks(parent: i32, child: i32) -> Record {
@@ -132,28 +200,52 @@ mod tests {
         own.into_iter().chain(ways).collect()
     }
 
+    fn hint(cpu: u32, times: usize) -> Vec<(usize, CpuId)> {
+        vec![(5, CpuId(cpu)); times]
+    }
+
     #[test]
     fn kin_are_bound_if_three_decisions_on_any_of_them_tell() {
         let records = family();
-        let hints = |of: usize| Hints::from([(2, vec![CpuId(5); of]), (3, vec![CpuId(5)])]);
+        let hints = |of: usize| Hints::from([(2, hint(5, of)), (3, hint(5, 1))]);
         assert!(bounds(&hints(1), &records, NR_CPUS).is_empty());
         let bounds = bounds(&hints(2), &records, NR_CPUS);
-        let of = |pid: i32| (bounds[&pid].from, bounds[&pid].cpus.clone());
-        assert_eq!(of(3), (0, mask(&[2, 3])));
-        assert_eq!(of(1), (2, mask(&[2, 3])), "as its children");
+        let of = |pid: i32| bounds.iter().find(|bound| bound.pid == pid).unwrap();
+        assert_eq!((of(3).from, of(3).cpus.clone()), (0, Some(mask(&[2, 3]))));
+        let parent = (of(1).from, of(1).cpus.clone());
+        assert_eq!(parent, (2, Some(mask(&[2, 3]))), "as its children");
     }
 
     #[test]
     fn kin_are_not_bound_if_they_come_to_more_and_more_cpus() {
         let mut records = family();
         records.extend([comes(2, 4), comes(3, 6)]);
-        let hints = Hints::from([(2, vec![CpuId(5); 3])]);
+        let hints = Hints::from([(2, hint(5, 3))]);
         assert!(bounds(&hints, &records, NR_CPUS).is_empty());
     }
 
     #[test]
     fn kin_are_not_bound_if_one_comes_where_ours_takes_them() {
-        let hints = Hints::from([(2, vec![CpuId(3); 3])]);
+        let hints = Hints::from([(2, hint(3, 3))]);
         assert!(bounds(&hints, &family(), NR_CPUS).is_empty());
+    }
+
+    #[test]
+    fn kin_are_bound_to_others_from_when_on_that_is_told() {
+        let mut records = family();
+        let changes = records.len();
+        let ways = [(2, 5), (3, 6), (2, 6), (3, 5), (2, 5), (3, 6)];
+        records.extend(ways.map(|(pid, cpu)| comes(pid, cpu)));
+        // Ours takes them back to where they were, which the kernel does not.
+        let told = (changes + 1..changes + 6)
+            .map(|at| (at, CpuId(2)))
+            .collect();
+        let bounds = bounds(&Hints::from([(2, told)]), &records, NR_CPUS);
+        let of: Vec<_> = bounds.iter().filter(|bound| bound.pid == 2).collect();
+        assert_eq!((of[0].from, of[0].cpus.clone()), (0, None));
+        assert_eq!(
+            (of[1].from, of[1].cpus.clone()),
+            (changes, Some(mask(&[5, 6])))
+        );
     }
 }

@@ -20,8 +20,8 @@ pub(super) struct Learned {
     pub(super) syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// What tasks from before the recording, by thread id, had counted.
     pub(super) first_counts: BTreeMap<i32, First>,
-    /// To which CPUs tasks, by thread id, are bound.
-    pub(super) bounds: BTreeMap<i32, Bound>,
+    /// To which CPUs tasks are bound, from when on.
+    pub(super) bounds: Vec<Bound>,
 }
 
 impl Follower<'_> {

@@ -41,6 +41,7 @@ mod races;
 mod requeues;
 mod returns;
 mod softirq;
+mod spans;
 mod start;
 mod state;
 mod switches;
@@ -60,14 +61,14 @@ mod yields;
 use crate::facts::Facts;
 use crate::gaps;
 use crate::judge::{Decision, Judge, Measure};
-use crate::record::{Party, Record, What};
+use crate::record::{Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
 use changes::PassedOver;
 use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::{CfsRqId, CpuId, GroupId, Sched, SeId, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, CpuMask, GroupId, Sched, SeId, TaskId};
 use jiffies::Jiffies;
 use learned::Learned;
 use limits::Limits;
@@ -113,8 +114,9 @@ pub(crate) struct Follower<'a> {
     syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// What an earlier walk has learned.
     learned: Learned,
-    /// Tasks that are bound, as an earlier walk has told.
-    known_bound: BTreeSet<TaskId>,
+    /// The CPUs of tasks, by thread id, that are bound by what an earlier walk has told, and how many of its changes have been.
+    known_bounds: BTreeMap<i32, CpuMask>,
+    bounds_begun: usize,
     /// Where ours takes free tasks, and the kernel does not.
     hints: allowed::Hints,
     /// Tasks that may be bound to some CPUs.
@@ -230,7 +232,8 @@ impl<'a> Follower<'a> {
             ahead: ahead::wakeups(records),
             syncs: learned.syncs.clone(),
             learned,
-            known_bound: BTreeSet::new(),
+            known_bounds: BTreeMap::new(),
+            bounds_begun: 0,
             hints: BTreeMap::new(),
             bounds: BTreeMap::new(),
             families: BTreeMap::new(),
@@ -285,6 +288,7 @@ impl<'a> Follower<'a> {
                 self.sched.follow_jiffies(self.jiffies.now());
             }
             self.limit_clocks(record);
+            self.begin_bounds();
             self.change_weights(record);
             self.begin_limits(record);
             self.begin_told(record.cpu);
@@ -348,15 +352,6 @@ impl Follower<'_> {
         self.end_calls(r);
         self.timers_go_on(r);
         self.unthrottle_unseen(r);
-        if let What::Waking { pid, .. }
-        | What::Wakeup { pid, .. }
-        | What::Switch {
-            next: Party { pid, .. },
-            ..
-        } = &r.what
-        {
-            self.bind_as_known(*pid);
-        }
         match &r.what {
             What::Runtime {
                 pid,
