@@ -29,7 +29,7 @@ fn homes(records: &[Record], after: &[TaskFacts]) -> BTreeMap<i32, u32> {
                 ref prev, ref next, ..
             } => {
                 named.insert(prev.pid);
-                if named.insert(next.pid) {
+                if named.insert(next.pid) && next.pid != 0 {
                     homes.insert(next.pid, r.cpu);
                 }
             }
@@ -146,6 +146,11 @@ mod tests {
             prev_state: PrevState::Runnable,
             next: party(8),
         };
+        let idles = What::Switch {
+            prev: party(8),
+            prev_state: PrevState::Interruptible,
+            next: party(0),
+        };
         let fork = What::Fork {
             parent: 7,
             child: 20,
@@ -158,6 +163,7 @@ mod tests {
         };
         let first = [
             record(1, switch),
+            record(1, idles),
             waking(6, 2),
             record(0, migrate),
             record(0, fork),
