@@ -20,9 +20,11 @@ const TELLING: usize = 3;
 const KIN: usize = 2;
 /// So often kin have to come to a CPU that all of them may use.
 const COMES: usize = 2;
-/// So many decisions that being bound explains outweigh one that it does not, or a CPU to which kin come once only: there may be
-/// as many others to which they never come by chance.
+/// So many decisions that being bound explains outweigh one that it does not, or a CPU to which kin come only once: there may be as
+/// many others to which they never come by chance.
 const EXPLAINED: usize = 4;
+/// So many times that kin come to any CPU outweigh one to which they come only once, too.
+const ONCE: usize = 8;
 
 /// Where ours takes each task, by thread id, while it is free, and the kernel does not, which it would not if the task is bound;
 /// and with which record.
@@ -150,7 +152,9 @@ fn bound_to(
         .filter(|(at, _)| (span.from..span.to).contains(at));
     let explained = told.clone().filter(|(_, cpu)| !comes.test(*cpu)).count();
     let others = told.count() - explained;
-    let is_bound = explained >= TELLING && (others + once) * EXPLAINED <= explained;
+    let few = once * ONCE <= here().count() && others * EXPLAINED <= explained
+        || (once + others) * EXPLAINED <= explained;
+    let is_bound = explained >= TELLING && few;
     (is_bound && usual.weight() > 1).then_some(usual)
 }
 
