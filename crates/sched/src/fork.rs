@@ -39,14 +39,12 @@ impl Sched {
         task
     }
 
-    /// A task that sleeps was runnable, and running, for such a part of 1024, which counts in its queue's averages.
-    pub fn follow_sleeper_averages(&mut self, task: TaskId, runnable: u64, util: u64) {
+    /// A task that sleeps has the averages of a new one but for its utilisation, 0..1024, and they count in its queue's.
+    pub fn follow_new_sleeper(&mut self, task: TaskId, util: u64) {
         let se = self.tasks[task].se;
         self.init_entity_runnable_average(se);
-        let weight = self.ses[se].weight();
         let avg = &mut self.ses[se].avg;
-        avg.load_avg = weight * runnable / 1024;
-        avg.runnable_avg = runnable;
+        avg.runnable_avg = util;
         avg.util_avg = util;
         self.attach_entity_cfs_rq(se);
     }

@@ -13,42 +13,49 @@ use crate::record::{Record, What};
 use fairwind_sched::{CpuId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The CPU of each task, by thread id, that is there before the recording and does not run when it begins: by its first record,
-/// or that of the debug file of the recording's end.
-fn homes(records: &[Record], after: &[TaskFacts]) -> BTreeMap<i32, u32> {
+/// Where a task is, and its name.
+type Home<'a> = (u32, &'a str);
+
+/// The home of each task, by thread id, that is there before the recording and does not run when it begins: by its first record,
+/// or the debug file of the recording's end.
+fn homes<'a>(records: &'a [Record], after: &'a [TaskFacts]) -> BTreeMap<i32, Home<'a>> {
     let mut homes = BTreeMap::new();
-    let mut named = BTreeSet::new();
+    let mut named = BTreeSet::from([0]);
     let mut first_fork = None;
     for r in records {
-        match r.what {
-            What::Waking { pid, slept_on, .. } if named.insert(pid) => {
-                _ = homes.insert(pid, slept_on)
-            }
-            What::Migrate { pid, orig, .. } if named.insert(pid) => _ = homes.insert(pid, orig),
-            What::Switch {
-                ref prev, ref next, ..
-            } => {
+        let (pid, home) = match &r.what {
+            What::Waking {
+                pid,
+                slept_on,
+                comm,
+                ..
+            } => (*pid, Some((*slept_on, comm.as_str()))),
+            What::Migrate { pid, orig, .. } => (*pid, Some((*orig, ""))),
+            What::Switch { prev, next, .. } => {
                 named.insert(prev.pid);
-                if named.insert(next.pid) && next.pid != 0 {
-                    homes.insert(next.pid, r.cpu);
-                }
+                (next.pid, Some((r.cpu, next.comm.as_str())))
             }
             What::Fork { child, .. } => {
-                named.insert(child);
-                first_fork.get_or_insert(child);
+                first_fork.get_or_insert(*child);
+                (*child, None)
             }
             What::Wakeup { pid, .. }
             | What::WakeupNew { pid, .. }
             | What::Runtime { pid, .. }
-            | What::Exit { pid } => _ = named.insert(pid),
-            _ => {}
+            | What::Exit { pid } => (*pid, None),
+            _ => continue,
+        };
+        if named.insert(pid)
+            && let Some(home) = home
+        {
+            homes.insert(pid, home);
         }
     }
     // Who has a greater number than the first that was forked may have come later.
     let silent = after.iter().filter(|task| {
         first_fork.is_none_or(|first| task.pid < first) && !named.contains(&task.pid)
     });
-    homes.extend(silent.map(|task| (task.pid, task.cpu)));
+    homes.extend(silent.map(|task| (task.pid, (task.cpu, task.comm.as_str()))));
     homes
 }
 
@@ -62,12 +69,10 @@ impl Follower<'_> {
         let nr_cpus = self.sched.nr_cpus();
         let newcomers = homes
             .into_iter()
-            .filter(|(pid, _)| self.names.is_younger(*pid));
-        let newcomers: Vec<_> = newcomers
-            .filter(|(_, cpu)| (*cpu as usize) < nr_cpus)
-            .collect();
-        for (place, (pid, cpu)) in newcomers.into_iter().enumerate() {
-            let task = self.task(pid, "", cpu, start);
+            .filter(|(pid, (cpu, _))| self.names.is_younger(*pid) && (*cpu as usize) < nr_cpus);
+        let newcomers: Vec<_> = newcomers.collect();
+        for (place, (pid, (cpu, comm))) in newcomers.into_iter().enumerate() {
+            let task = self.task(pid, comm, cpu, start);
             self.begin_as_new(pid, task);
             self.sched.rqs[CpuId(cpu)].idle_stamp = start::idle_stamp(start, nr_cpus + place);
         }
@@ -77,7 +82,7 @@ impl Follower<'_> {
     pub(super) fn begin_as_new(&mut self, pid: i32, task: TaskId) {
         if self.names.is_younger(pid) && self.is_ordinary(task) {
             let util = util_of_new(self.ran_before(pid));
-            self.sched.follow_sleeper_averages(task, 1024, util);
+            self.sched.follow_new_sleeper(task, util);
         }
     }
 
@@ -172,13 +177,13 @@ mod tests {
             .into_iter()
             .chain([waking(7, 0), waking(6, 0), waking(20, 0)]);
         let records: Vec<Record> = records.collect();
-        let seen = [(6, 2), (8, 1), (9, 3)];
+        let seen = [(6, (2, "")), (8, (1, "")), (9, (3, ""))];
         assert_eq!(homes(&records, &[]), BTreeMap::from(seen));
         // 5 was silent; 21 came after the recording.
         let after = [after(5, 4), after(6, 0), after(21, 1)];
         assert_eq!(
             homes(&records, &after),
-            seen.into_iter().chain([(5, 4)]).collect()
+            seen.into_iter().chain([(5, (4, ""))]).collect()
         );
     }
 }
