@@ -61,28 +61,35 @@ impl Follower<'_> {
             && bound.from <= self.at
         {
             self.bounds_begun += 1;
-            let pid = bound.pid;
-            match bound.cpus.clone() {
-                Some(cpus) => _ = self.known_bounds.insert(pid, cpus),
-                None if self.known_bounds.remove(&pid).is_some() => {
-                    if let Some(task) = self.known(pid) {
-                        self.bounds.remove(&task);
-                        self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
-                    }
-                }
-                None => {}
+            let (pid, task) = (bound.pid, self.known(bound.pid));
+            if let Some(cpus) = bound.cpus.clone() {
+                self.known_bounds.insert(pid, cpus);
+                self.bind_as_known(pid);
+            } else if self.known_bounds.remove(&pid).is_some()
+                && let Some(task) = task
+            {
+                self.take_for_free(task);
             }
-            self.bind_as_known(pid);
         }
     }
 
     /// A task gets the CPUs that an earlier walk has told, if there are some.
     pub(super) fn bind_as_known(&mut self, pid: i32) {
         if let (Some(cpus), Some(task)) = (self.known_bounds.get(&pid).cloned(), self.known(pid)) {
-            self.allow(task, &cpus);
-            let streak = TELLING;
-            self.bounds.insert(task, Bounds { cpus, streak });
+            self.bind_to(task, cpus);
         }
+    }
+
+    /// A task is taken for bound to some CPUs.
+    fn bind_to(&mut self, task: TaskId, cpus: CpuMask) {
+        self.allow(task, &cpus);
+        let streak = TELLING;
+        self.bounds.insert(task, Bounds { cpus, streak });
+    }
+
+    fn take_for_free(&mut self, task: TaskId) {
+        self.bounds.remove(&task);
+        self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
     }
 
     /// The kernel puts a task on a CPU, which it thus may use.
@@ -213,10 +220,7 @@ impl Follower<'_> {
         }
         family.cpus.set(kernel);
         if !held && family.holds() && family.cpus != all {
-            let cpus = family.cpus.clone();
-            self.allow(task, &cpus);
-            let streak = TELLING;
-            self.bounds.insert(task, Bounds { cpus, streak });
+            self.bind_to(task, family.cpus.clone());
         }
         self.families.insert(key, family);
     }
@@ -261,8 +265,7 @@ impl Follower<'_> {
             self.allow(task, &cpus);
             return;
         }
-        self.bounds.remove(&task);
-        self.allow(task, &CpuMask::all(self.sched.nr_cpus()));
+        self.take_for_free(task);
     }
 
     /// A task may use these CPUs, and that is no news: nothing happens to it now.
@@ -281,9 +284,7 @@ impl Follower<'_> {
         let allowed = others.filter(|&other| self.sched.cpu_allowed(task, other));
         let cpus = CpuMask::of(self.sched.nr_cpus(), allowed);
         if cpus.weight() != 0 {
-            self.allow(task, &cpus);
-            let streak = TELLING;
-            self.bounds.insert(task, Bounds { cpus, streak });
+            self.bind_to(task, cpus);
         }
     }
 
@@ -296,9 +297,7 @@ impl Follower<'_> {
             let passes = self.suspected.entry(task).or_default();
             *passes += 1;
             if *passes >= TELLING_PASSES {
-                self.allow(task, &cpus);
-                let streak = TELLING;
-                self.bounds.insert(task, Bounds { cpus, streak });
+                self.bind_to(task, cpus);
             }
         }
     }
@@ -331,10 +330,7 @@ impl Follower<'_> {
             self.may_use(task, cpu);
             return;
         }
-        let cpus = CpuMask::of(self.sched.nr_cpus(), [cpu]);
-        self.allow(task, &cpus);
-        let streak = TELLING;
-        self.bounds.insert(task, Bounds { cpus, streak });
+        self.bind_to(task, CpuMask::of(self.sched.nr_cpus(), [cpu]));
     }
 
     /// A child may use the CPUs that its parent may.

@@ -10,6 +10,7 @@
 use super::Follower;
 use super::courses::{Courses, Stay};
 use super::spans::{Span, spans};
+use super::tasks::bound_cpu;
 use crate::record::Record;
 use fairwind_sched::{CpuId, CpuMask, TaskId};
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ const ONCE: usize = 8;
 /// and with which record.
 pub(super) type Hints = BTreeMap<i32, Vec<(usize, CpuId)>>;
 
-/// From a record on, a task is bound to some CPUs, or free again.
+/// From a record on, a task is bound to some CPUs, or free again after that.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bound {
     pub(super) from: usize,
@@ -38,24 +39,31 @@ pub(super) struct Bound {
     pub(super) cpus: Option<CpuMask>,
 }
 
-/// Tasks that are bound alike, if they are, and the record from which on each is one of them.
-type Kin = Vec<(i32, usize)>;
+/// Tasks that are bound alike, if they are.
+struct Kin {
+    /// By thread id, and from which record on each is one of them.
+    tasks: Vec<(i32, usize)>,
+    stays: Vec<Stay>,
+    hints: Vec<(usize, CpuId)>,
+}
 
 /// What hints tell of tasks: to which CPUs each is bound, and from when on, by that.
 pub(super) fn bounds(hints: &Hints, records: &[Record], nr_cpus: usize) -> Vec<Bound> {
+    if hints.values().flatten().count() < TELLING {
+        return Vec::new();
+    }
+    let courses = Courses::new(records, nr_cpus);
     let mut bounds = BTreeMap::new();
-    if hints.values().flatten().count() >= TELLING {
-        let courses = Courses::new(records, nr_cpus);
-        for (&parent, (forks, children)) in &courses.children {
-            let told = children
-                .iter()
-                .chain([&parent])
-                .filter_map(|pid| hints.get(pid));
-            if told.flatten().count() < TELLING {
-                continue;
-            }
-            for (kin, spans) in kins(hints, &courses, parent, *forks, children) {
-                bind(&mut bounds, hints, &courses, &kin, &spans);
+    for (&parent, (forks, children)) in &courses.children {
+        let unbound = |child: &&i32| bound_cpu(courses.comm(**child)).is_none();
+        let tasks = children.iter().filter(unbound).map(|&child| (child, 0));
+        let family = Kin::new(tasks.chain([(parent, *forks)]).collect(), hints, &courses);
+        if family.hints.len() < TELLING {
+            continue;
+        }
+        for (kin, spans) in kins(family, hints, &courses) {
+            for (pid, bound) in kin.bounds(&spans, &courses) {
+                bounds.entry(pid).or_insert(bound);
             }
         }
     }
@@ -64,98 +72,73 @@ pub(super) fn bounds(hints: &Hints, records: &[Record], nr_cpus: usize) -> Vec<B
     bounds
 }
 
-/// A task and its children, all of them or by name, whichever takes fewer words to tell where they are; and the spans of that.
-fn kins(
-    hints: &Hints,
-    courses: &Courses,
-    parent: i32,
-    forks: usize,
-    children: &[i32],
-) -> Vec<(Kin, Vec<Span>)> {
-    let mut by_name: BTreeMap<&str, Kin> = BTreeMap::new();
-    let all = children.iter().map(|&child| (child, 0));
-    let all: Kin = all.chain([(parent, forks)]).collect();
-    for &(pid, from) in &all {
-        by_name
-            .entry(courses.comm(pid))
-            .or_default()
-            .push((pid, from));
+/// A family, all of it or by name, whichever takes fewer words to tell where they are; and the spans of that.
+fn kins(family: Kin, hints: &Hints, courses: &Courses) -> Vec<(Kin, Vec<Span>)> {
+    let mut by_name: BTreeMap<&str, Vec<(i32, usize)>> = BTreeMap::new();
+    for &(pid, from) in &family.tasks {
+        let namesakes = by_name.entry(courses.comm(pid)).or_default();
+        namesakes.push((pid, from));
     }
     let tell = |kin: Kin| {
-        let stays = stays(courses, &kin);
-        let (words, spans) = spans(stays, told_of(hints, &kin), courses.nr_cpus);
+        let (words, spans) = spans(&kin.stays, &kin.hints, courses.nr_cpus);
         (words, (kin, spans))
     };
-    let all = tell(all);
-    let by_name = by_name.into_values().map(tell);
+    let by_name = { by_name.into_values() }.map(|tasks| tell(Kin::new(tasks, hints, courses)));
     let (words, by_name): (Vec<f64>, Vec<_>) = by_name.unzip();
-    if words.into_iter().sum::<f64>() < all.0 {
+    let (words_of_all, all) = tell(family);
+    if words.into_iter().sum::<f64>() < words_of_all {
         by_name
     } else {
-        vec![all.1]
+        vec![all]
     }
 }
 
-fn stays(courses: &Courses, kin: &Kin) -> Vec<Stay> {
-    let stays = kin.iter().flat_map(|&(pid, from)| courses.stays(pid, from));
-    stays.copied().collect()
-}
-
-fn told_of(hints: &Hints, kin: &Kin) -> Vec<(usize, CpuId)> {
-    let hints = kin.iter().filter_map(|(pid, _)| hints.get(pid)).flatten();
-    hints.copied().collect()
-}
-
-/// Notes to which CPUs kin are bound in each span of time.
-fn bind(
-    bounds: &mut BTreeMap<i32, Vec<Bound>>,
-    hints: &Hints,
-    courses: &Courses,
-    kin: &Kin,
-    spans: &[Span],
-) {
-    let stays = stays(courses, kin);
-    let hints = told_of(hints, kin);
-    let bound: Vec<_> = spans
-        .iter()
-        .map(|span| bound_to(&hints, courses, &stays, span))
-        .collect();
-    if kin.len() < KIN || bound.iter().all(Option::is_none) {
-        return;
+impl Kin {
+    fn new(tasks: Vec<(i32, usize)>, hints: &Hints, courses: &Courses) -> Kin {
+        let stays = { tasks.iter() }.flat_map(|&(pid, from)| courses.stays(pid, from));
+        let told = tasks.iter().filter_map(|(pid, _)| hints.get(pid));
+        Kin {
+            stays: stays.copied().collect(),
+            hints: told.flatten().copied().collect(),
+            tasks,
+        }
     }
-    for &(pid, from) in kin {
-        bounds.entry(pid).or_insert_with(|| {
-            let spans = spans.iter().zip(&bound).filter(|(span, _)| span.to > from);
-            let bound = spans.map(|(span, cpus)| Bound {
+
+    /// To which CPUs each of them is bound in each span of time, from the first one on in which they are; none if they never are.
+    fn bounds(&self, spans: &[Span], courses: &Courses) -> Vec<(i32, Vec<Bound>)> {
+        let spans = spans
+            .iter()
+            .map(|span| (span, self.bound_to(span, courses)));
+        let spans: Vec<_> = spans.skip_while(|(_, cpus)| cpus.is_none()).collect();
+        if self.tasks.len() < KIN || spans.is_empty() {
+            return Vec::new();
+        }
+        let bounds = self.tasks.iter().map(|&(pid, from)| {
+            let later = spans.iter().filter(|(span, _)| span.to > from);
+            let bounds = later.map(|(span, cpus)| Bound {
                 from: span.from.max(from),
                 pid,
                 cpus: cpus.clone(),
             });
-            bound.collect()
+            (pid, bounds.collect())
         });
+        bounds.collect()
     }
-}
 
-/// To which CPUs kin are bound in a span: where any of them comes, if what is told of them says so.
-fn bound_to(
-    hints: &[(usize, CpuId)],
-    courses: &Courses,
-    stays: &[Stay],
-    span: &Span,
-) -> Option<CpuMask> {
-    let here = || stays.iter().filter(|stay| span.has(stay));
-    let comes = courses.cpus(here(), 1);
-    let usual = courses.cpus(here(), COMES);
-    let once = comes.weight() - usual.weight();
-    let told = hints
-        .iter()
-        .filter(|(at, _)| (span.from..span.to).contains(at));
-    let explained = told.clone().filter(|(_, cpu)| !comes.test(*cpu)).count();
-    let others = told.count() - explained;
-    let few = once * ONCE <= here().count() && others * EXPLAINED <= explained
-        || (once + others) * EXPLAINED <= explained;
-    let is_bound = explained >= TELLING && few;
-    (is_bound && usual.weight() > 1).then_some(usual)
+    /// To which CPUs they are bound in a span: where any of them comes, if what is told of them says so.
+    fn bound_to(&self, span: &Span, courses: &Courses) -> Option<CpuMask> {
+        let here = || self.stays.iter().filter(|stay| span.has(stay));
+        let comes = courses.cpus(here(), 1);
+        let usual = courses.cpus(here(), COMES);
+        let once = comes.weight() - usual.weight();
+        let told = { self.hints.iter() }.filter(|(at, _)| (span.from..span.to).contains(at));
+        let explained = told.clone().filter(|(_, cpu)| !comes.test(*cpu)).count();
+        let others = told.count() - explained;
+        let few = once * ONCE <= here().count() && others * EXPLAINED <= explained
+            || (once + others) * EXPLAINED <= explained;
+        let is_bound = explained >= TELLING && few;
+        (is_bound && usual.weight() > 1).then_some(usual)
+    }
 }
 
 impl Follower<'_> {
@@ -246,10 +229,10 @@ mod tests {
             .collect();
         let bounds = bounds(&Hints::from([(2, told)]), &records, NR_CPUS);
         let of: Vec<_> = bounds.iter().filter(|bound| bound.pid == 2).collect();
-        assert_eq!((of[0].from, of[0].cpus.clone()), (0, None));
-        assert_eq!(
-            (of[1].from, of[1].cpus.clone()),
-            (changes, Some(mask(&[5, 6])))
-        );
+        let [bound] = &of[..] else {
+            panic!("bound once: {of:?}")
+        };
+        assert_eq!(bound.from, changes);
+        assert_eq!(bound.cpus, Some(mask(&[5, 6])));
     }
 }

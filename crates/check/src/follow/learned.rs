@@ -1,8 +1,8 @@
-//! What a walk through a recording learned that holds all through it, for another walk from the beginning.
+//! What a walk through a recording learned, for another walk from the beginning.
 //!
-//! Model.      Some facts are not recorded and do not change: which programs wake others with WF_SYNC, what tasks had counted
-//!             before the recording, which CPUs they may use. Decisions tell them. A first walk learns them as it goes, and
-//!             what it has learned by the end the next one, which is judged, knows from the beginning.
+//! Model.      Some facts are not recorded and hold all through the recording, or for long: which programs wake others with
+//!             WF_SYNC, what tasks had counted before, which CPUs they may use and from when on. Decisions tell them. A first walk
+//!             learns them as it goes, and what it has learned by the end the next one, which is judged, knows from the beginning.
 //! Invariants. Nothing is known from the beginning that one decision alone has told.
 
 use super::allowed::{self, Bound};

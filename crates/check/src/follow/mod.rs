@@ -3,8 +3,8 @@
 //!
 //! Model.       Each record is read on the CPU that wrote it. What one call of the scheduler wrote (a
 //!              clock update, a choice, a state) comes as several records; they are gathered in that
-//!              CPU's [`CpuContext`] until the record that ends the call. What a walk has learned of facts that hold all
-//!              through the recording another one knows from the beginning, and that one is judged.
+//!              CPU's [`CpuContext`] until the record that ends the call. What a walk has learned of facts that are not
+//!              recorded another one knows from the beginning, and that one is judged.
 //! Invariants.  After each record our scheduler is in the state that the recording shows, so that one
 //!              disagreement does not cause the next.
 //! Units.       ns of the trace clock, which is that of the run queues.

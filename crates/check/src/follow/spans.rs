@@ -71,108 +71,104 @@ impl Tale {
 
 /// The spans, and how many words it takes with them, of where tasks stay, and of where ours takes them and the kernel does not,
 /// with which record.
-pub(super) fn spans(
-    stays: Vec<Stay>,
-    hints: Vec<(usize, CpuId)>,
-    nr_cpus: usize,
-) -> (f64, Vec<Span>) {
-    let (mut stays, mut hints) = (stays, hints);
+pub(super) fn spans(stays: &[Stay], hints: &[(usize, CpuId)], nr_cpus: usize) -> (f64, Vec<Span>) {
+    let (mut stays, mut hints) = (stays.to_vec(), hints.to_vec());
     stays.sort_by_key(|stay| stay.first);
     hints.sort();
     let all = Span {
         from: 0,
         to: usize::MAX,
     };
-    divide(all, &stays, &hints, nr_cpus, DEEPEST)
-}
-
-fn divide(
-    span: Span,
-    stays: &[Stay],
-    hints: &[(usize, CpuId)],
-    nr_cpus: usize,
-    deepest: u32,
-) -> (f64, Vec<Span>) {
-    let stays: Vec<Stay> = stays
-        .iter()
-        .filter(|stay| span.has(stay))
-        .copied()
-        .collect();
-    let hints = { hints.iter() }.filter(|(at, _)| (span.from..span.to).contains(at));
-    let hints: Vec<(usize, CpuId)> = hints.copied().collect();
-    // Something changed after one came and before the next one did.
-    let ends: Vec<usize> = stays.iter().map(|stay| stay.first + 1).collect();
-    let before = words_before(&ends, &stays, &hints, nr_cpus);
-    let after = words_after(&ends, &stays, &hints, nr_cpus);
-    let Some(&whole) = before.last() else {
-        return (0.0, vec![span]);
+    let told = Told {
+        stays,
+        hints,
+        nr_cpus,
     };
-    let halves = (0..ends.len() - 1).filter(|&at| ends[at] > span.from);
-    let halves = halves.map(|at| (before[at] + after[at], ends[at]));
-    let end = (ends.len() as f64).ln();
-    match halves.min_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((words, middle)) if words + end < whole && deepest > 0 => {
-            let divide = |span| divide(span, &stays, &hints, nr_cpus, deepest - 1);
-            let (first, mut spans) = divide(Span { to: middle, ..span });
-            let (second, later) = divide(Span {
-                from: middle,
-                ..span
-            });
-            spans.extend(later);
-            (first + second + end, spans)
-        }
-        _ => (whole, vec![span]),
-    }
+    told.divide(all, DEEPEST)
 }
 
-/// How many words it takes to tell what was before each of some ends, the last of which ends all.
-fn words_before(
-    ends: &[usize],
-    stays: &[Stay],
-    hints: &[(usize, CpuId)],
+/// All that there is to tell, in order of time.
+struct Told {
+    stays: Vec<Stay>,
+    hints: Vec<(usize, CpuId)>,
     nr_cpus: usize,
-) -> Vec<f64> {
-    let mut tale = Tale::new(nr_cpus);
-    let mut hints = hints.iter().peekable();
-    let last = ends.len().saturating_sub(1);
-    let told = ends
-        .iter()
-        .zip(stays)
-        .enumerate()
-        .map(|(at, (&end, stay))| {
-            tale.come(stay.cpu);
-            while let Some((_, cpu)) = hints.next_if(|(hint, _)| *hint < end || at == last) {
+}
+
+impl Told {
+    fn divide(&self, span: Span, deepest: u32) -> (f64, Vec<Span>) {
+        let told = self.within(span);
+        // Something changed after one came and before the next one did.
+        let ends = { told.stays.iter() }.map(|stay| stay.first + 1);
+        let ends: Vec<usize> = std::iter::once(span.from).chain(ends).collect();
+        let (before, after) = (told.words_before(&ends), told.words_after(&ends));
+        // Nothing is before the first end, and after the last one nobody comes.
+        let whole = after[0];
+        let halves = (1..ends.len() - 1).filter(|&at| ends[at] > span.from);
+        let halves = halves.map(|at| (before[at] + after[at], ends[at]));
+        let end = (told.stays.len() as f64).ln();
+        match halves.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((words, middle)) if words + end < whole && deepest > 0 => {
+                let first = Span { to: middle, ..span };
+                let second = Span {
+                    from: middle,
+                    ..span
+                };
+                let (words, mut spans) = told.divide(first, deepest - 1);
+                let (more_words, later) = told.divide(second, deepest - 1);
+                spans.extend(later);
+                (words + more_words + end, spans)
+            }
+            _ => (whole, vec![span]),
+        }
+    }
+
+    fn within(&self, span: Span) -> Told {
+        let stays = self.stays.iter().filter(|stay| span.has(stay));
+        let hints = { self.hints.iter() }.filter(|(at, _)| (span.from..span.to).contains(at));
+        Told {
+            stays: stays.copied().collect(),
+            hints: hints.copied().collect(),
+            nr_cpus: self.nr_cpus,
+        }
+    }
+
+    /// How many words it takes to tell what was before each of some ends.
+    fn words_before(&self, ends: &[usize]) -> Vec<f64> {
+        let mut tale = Tale::new(self.nr_cpus);
+        let mut stays = self.stays.iter().peekable();
+        let mut hints = self.hints.iter().peekable();
+        let words = ends.iter().map(|&end| {
+            while let Some(stay) = stays.next_if(|stay| stay.first < end) {
+                tale.come(stay.cpu);
+            }
+            while let Some((_, cpu)) = hints.next_if(|(at, _)| *at < end) {
                 tale.hint(*cpu);
             }
             tale.words()
         });
-    told.collect()
-}
+        words.collect()
+    }
 
-/// How many words it takes to tell what was after each of some ends.
-fn words_after(
-    ends: &[usize],
-    stays: &[Stay],
-    hints: &[(usize, CpuId)],
-    nr_cpus: usize,
-) -> Vec<f64> {
-    let mut tale = Tale::new(nr_cpus);
-    let mut hints = hints.iter().rev().peekable();
-    let mut stays = stays.to_vec();
-    stays.sort_by_key(|stay| Reverse(stay.last));
-    let mut stays = stays.iter().peekable();
-    let told = ends.iter().rev().map(|&end| {
-        while let Some(stay) = stays.next_if(|stay| stay.last >= end) {
-            tale.come(stay.cpu);
-        }
-        while let Some((_, cpu)) = hints.next_if(|(hint, _)| *hint >= end) {
-            tale.hint(*cpu);
-        }
-        tale.words()
-    });
-    let mut told: Vec<f64> = told.collect();
-    told.reverse();
-    told
+    /// How many words it takes to tell what was after each of some ends.
+    fn words_after(&self, ends: &[usize]) -> Vec<f64> {
+        let mut tale = Tale::new(self.nr_cpus);
+        let mut by_end = self.stays.clone();
+        by_end.sort_by_key(|stay| Reverse(stay.last));
+        let mut stays = by_end.iter().peekable();
+        let mut hints = self.hints.iter().rev().peekable();
+        let words = ends.iter().rev().map(|&end| {
+            while let Some(stay) = stays.next_if(|stay| stay.last >= end) {
+                tale.come(stay.cpu);
+            }
+            while let Some((_, cpu)) = hints.next_if(|(at, _)| *at >= end) {
+                tale.hint(*cpu);
+            }
+            tale.words()
+        });
+        let mut words: Vec<f64> = words.collect();
+        words.reverse();
+        words
+    }
 }
 
 /// The logarithms of how many ways there are to choose none, one, two and more of so many.
@@ -206,15 +202,11 @@ mod tests {
             from: 0,
             to: usize::MAX,
         };
-        assert_eq!(spans(stays(), Vec::new(), NR_CPUS).1, [whole]);
+        assert_eq!(spans(&stays(), &[], NR_CPUS).1, [whole]);
         // Once may have other reasons.
         let hint = |at: usize| (at, CpuId(1));
-        assert_eq!(spans(stays(), vec![hint(150)], NR_CPUS).1, [whole]);
-        let (words, spans) = spans(
-            stays(),
-            vec![hint(50), hint(130), hint(150), hint(170)],
-            NR_CPUS,
-        );
+        assert_eq!(spans(&stays(), &[hint(150)], NR_CPUS).1, [whole]);
+        let (words, spans) = spans(&stays(), &[50, 130, 150, 170].map(hint), NR_CPUS);
         let [first, later] = [Span { to: 91, ..whole }, Span { from: 91, ..whole }];
         assert_eq!(spans, [first, later]);
         // Twice two of eight CPUs, an end of 20, and one that went astray.

@@ -71,7 +71,7 @@ impl Names {
 }
 
 /// The CPU that a kernel thread is bound to by its name; unbound workers are `kworker/uN:M`.
-fn bound_cpu(comm: &str) -> Option<CpuId> {
+pub(super) fn bound_cpu(comm: &str) -> Option<CpuId> {
     let (kind, rest) = comm.split_once('/')?;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
     PER_CPU_KTHREADS
