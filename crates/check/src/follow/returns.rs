@@ -26,18 +26,26 @@ impl Follower<'_> {
             }
         }
         for group in self.limits.returning.clone() {
-            if self.is_being_refilled(group) {
-                continue;
+            let under_way = self.is_being_refilled(group);
+            if !under_way {
+                self.limits.returning.remove(&group);
             }
-            self.limits.returning.remove(&group);
             for cpu in self.sched.rqs.ids() {
                 for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
-                    if self.sched.cfs_rqs[cfs_rq].tg == group {
-                        self.unthrottle(r, cfs_rq, self.clock_at(cpu, r.ts));
+                    let to_come = under_way && self.will_be_told(cfs_rq);
+                    if self.sched.cfs_rqs[cfs_rq].tg == group && !to_come {
+                        self.put_back(r, cfs_rq, self.clock_at(cpu, r.ts));
                     }
                 }
             }
         }
+    }
+
+    /// Will a later record tell that a queue is put back? That is so if the running task is charged then, or if its CPU is
+    /// idle, which switches to the queue's tasks.
+    fn will_be_told(&self, cfs_rq: CfsRqId) -> bool {
+        let rq = &self.sched.rqs[self.sched.cfs_rqs[cfs_rq].cpu];
+        rq.curr == rq.idle || self.return_charges(cfs_rq)
     }
 
     /// A charge in an interrupt may be that of a queue going back to work; if so, its clock is taken.
