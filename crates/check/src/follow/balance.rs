@@ -207,7 +207,15 @@ impl Follower<'_> {
             let fits = |failed: &u32| same(&self.ask_pass(&asked.before, asked, Some(*failed)));
             failed = (0..=MOST_FAILED).find(fits);
         }
-        let now = self.ask_pass(&self.sched, asked, failed);
+        let mut now = self.ask_pass(&self.sched, asked, failed);
+        if !same(&ours)
+            && let Some(fits) = self.fitting_imbalance(asked, &ours)
+        {
+            let fitting = self.ask_with(&self.sched, asked, None, Some(fits));
+            if same(&fitting) {
+                now = fitting;
+            }
+        }
         let mut bound = Vec::new();
         if failed.is_none() && !same(&ours) && !same(&now) {
             bound = self.bound_by_pass(asked, &ours);
@@ -238,6 +246,7 @@ impl Follower<'_> {
             self.moved.insert(sd, r.ts);
         }
         if !same(&now) {
+            self.look_at_rest(asked, &ours);
             return None;
         }
         for report in now.sched.pass_reports() {

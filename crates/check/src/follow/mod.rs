@@ -24,6 +24,7 @@ mod cpu;
 mod forks;
 mod grid;
 mod idle_scan;
+mod imbalance;
 mod jiffies;
 mod judge_moves;
 mod learned;

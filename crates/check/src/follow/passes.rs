@@ -118,6 +118,17 @@ impl Follower<'_> {
     /// Does the pass on a copy of `base`; `failed` is how often balancing its domains had failed, if not as often as
     /// following led to.
     pub(super) fn ask_pass(&self, base: &Sched, asked: &Asked, failed: Option<u32>) -> Answer {
+        self.ask_with(base, asked, failed, asked.found)
+    }
+
+    /// The same, which queue is the busiest and how much to move from there given, if it is.
+    pub(super) fn ask_with(
+        &self,
+        base: &Sched,
+        asked: &Asked,
+        failed: Option<u32>,
+        found: Option<Found>,
+    ) -> Answer {
         let mut copy = base.clone();
         for &(cpu, now) in &asked.clocks {
             copy.follow_clock(CpuId(cpu), now);
@@ -129,7 +140,7 @@ impl Follower<'_> {
                 copy.domains.sd[sd].nr_balance_failed = failed;
             }
         }
-        if let Some(found) = asked.found {
+        if let Some(found) = found {
             copy.follow_found(found);
         }
         asked.pass.ask(&mut copy);

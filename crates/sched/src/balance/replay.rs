@@ -219,6 +219,26 @@ impl Sched {
         }
     }
 
+    /// A pass of the other scheduler tried as many tasks of a queue as it may, and moves some of them: the others are at the
+    /// front of the list.
+    pub fn follow_looked(&mut self, cpu: CpuId, moved: &[TaskId]) {
+        let loop_max = self.profile.tunables.nr_migrate;
+        let mut tried = Vec::new();
+        let mut last = self.cfs_tasks_before(cpu, TaskId::NONE);
+        for _ in 0..loop_max.min(self.rqs[cpu].nr_running) {
+            if last.is_none() {
+                break;
+            }
+            tried.push(last);
+            last = self.cfs_tasks_before(cpu, last);
+        }
+        for task in tried {
+            if !moved.contains(&task) {
+                self.cfs_tasks_move_front(cpu, task);
+            }
+        }
+    }
+
     /// Moves what a pass of the other scheduler moved, in its order: first all are taken off their queues, then the last
     /// one is queued first. How many were not waiting and so could not be moved.
     pub fn follow_pass(&mut self, moves: &[FollowedMove]) -> usize {
