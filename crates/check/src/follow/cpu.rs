@@ -79,6 +79,8 @@ pub(super) struct CpuContext {
     pub(super) in_timer: Option<bool>,
     /// The balancing softirq is raised and waits for those that wake somebody.
     pub(super) balances_later: bool,
+    /// Its tick comes once the same interrupt has woken somebody.
+    pub(super) tick_waits: bool,
     /// Domains that the balancing softirq, in which something is moved, is still to balance.
     pub(super) to_balance: Vec<SdId>,
     /// When that softirq was raised, until it has balanced one.

@@ -319,6 +319,7 @@ impl<'a> Follower<'a> {
             self.end_told(record);
             self.leave_queue_for_sleep(record);
             self.note_charged_ahead();
+            self.tick_after_wakeup(record);
             self.end_timers_softirq(record);
             self.hold(record);
         }

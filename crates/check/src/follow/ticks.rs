@@ -7,7 +7,8 @@
 //!        the same task, or from a system call that asks for run times. A tick asks for the balancing softirq
 //!        of its CPU, and others to balance for those that are idle: both are followed here, and then in `balance`.
 //! Deviations. Where the kernel's clocks are not told, each timer interrupt of a CPU that is idle or runs an RT task counts
-//!        as a tick while the tick is not stopped.
+//!        as a tick while the tick is not stopped. If it wakes somebody on an idle CPU, the tick comes after that: which of
+//!        the two timers had expired first is not recorded.
 
 use super::Follower;
 use super::classify::{Pair, Shown};
@@ -44,11 +45,40 @@ impl Follower<'_> {
         let idle = self.sched.is_idle(cpu);
         let curr = self.sched.rqs[cpu].curr;
         if may_tick && (idle || self.sched.tasks[curr].class == Class::Rt) {
+            if idle && self.wakes_in_timer(r.cpu) {
+                self.cpu(r.cpu).tick_waits = true;
+                return;
+            }
             let clock = self.clock_of_update(cpu, r.ts);
             self.tick(r, clock);
             if self.jiffies.stops.at.contains(&self.at) {
                 self.tick_stopped(r.cpu);
             }
+        }
+    }
+
+    /// Does the timer interrupt of a CPU wake somebody there? Whom others left to it, another interrupt queues.
+    fn wakes_in_timer(&self, cpu: u32) -> bool {
+        let own = self.times.records_of(cpu, self.at + 1).iter();
+        let own = own.map(|&at| &self.records[at]);
+        let mut inside = own.take_while(|r| r.hardirq() && r.what != What::Timer);
+        let Some(woken) = inside.find_map(|r| match r.what {
+            What::Waking { pid, .. } => Some(pid),
+            _ => None,
+        }) else {
+            return false;
+        };
+        inside.find(|r| !r.what.is_inside()).is_some_and(
+            |r| matches!(r.what, What::Wakeup { pid, target, .. } if pid == woken && target == cpu),
+        )
+    }
+
+    /// The tick of an idle CPU comes after a task that the same interrupt wakes there, whose timer had expired before.
+    pub(super) fn tick_after_wakeup(&mut self, r: &Record) {
+        if matches!(r.what, What::Wakeup { .. }) && std::mem::take(&mut self.cpu(r.cpu).tick_waits)
+        {
+            let clock = self.clock_of_update(CpuId(r.cpu), r.ts);
+            self.tick(r, clock);
         }
     }
 
