@@ -90,8 +90,17 @@ impl Pass {
     pub(super) fn ask(&self, sched: &mut Sched) {
         match self {
             Pass::Softirq { cpu, clock, passes } => {
+                let mut last = None;
                 for &(dest, sd) in passes {
-                    ask_softirq(sched, *cpu, dest, sd, *clock);
+                    let idle = if last == Some(dest) {
+                        idle_after_pass(sched, dest)
+                    } else if dest == *cpu {
+                        softirq_idle(sched, dest)
+                    } else {
+                        CpuIdleType::Idle
+                    };
+                    sched.ask_balance(dest, sd, idle, *clock);
+                    last = Some(dest);
                 }
             }
             Pass::NewlyIdle {
@@ -203,6 +212,15 @@ impl Follower<'_> {
     }
 }
 
+/// In what state a CPU is for the next domain once it has pulled something.
+pub(super) fn idle_after_pass(sched: &Sched, cpu: CpuId) -> CpuIdleType {
+    if sched.idle_cpu(cpu) {
+        CpuIdleType::Idle
+    } else {
+        CpuIdleType::NotIdle
+    }
+}
+
 /// Ours after a pass, and what it did.
 pub(super) fn answer(sched: Sched) -> Answer {
     let moves = moves(&sched);
@@ -226,15 +244,6 @@ pub(super) fn softirq_idle(sched: &Sched, cpu: CpuId) -> CpuIdleType {
     } else {
         CpuIdleType::NotIdle
     }
-}
-
-fn ask_softirq(copy: &mut Sched, cpu: CpuId, dest: CpuId, sd: SdId, clock: u64) {
-    let idle = if dest == cpu {
-        softirq_idle(copy, cpu)
-    } else {
-        CpuIdleType::Idle
-    };
-    copy.ask_balance(dest, sd, idle, clock);
 }
 
 /// That tasks were pulled tells that the CPU looked for some, and in which domain: neither the machine nor what looking

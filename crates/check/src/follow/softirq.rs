@@ -10,9 +10,10 @@
 //! Deviations. When a softirq that moves nothing runs is not recorded.
 
 use super::Follower;
-use super::passes::softirq_idle;
+use super::passes::{idle_after_pass, softirq_idle};
 use crate::record::{Record, What};
 use fairwind_sched::CpuId;
+use fairwind_sched::balance::CpuIdleType;
 use fairwind_sched::domain::SdId;
 
 /// A softirq that was raised and moves nothing.
@@ -151,26 +152,27 @@ impl Follower<'_> {
         let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
         let of_own = passes.first().filter(|(dest, _)| *dest == cpu);
         if let Some(at) = of_own.and_then(|(_, acted)| sds.iter().position(|sd| sd == acted)) {
-            self.balance_due(r, &sds[..at]);
+            let idle = softirq_idle(&self.sched, cpu);
+            self.balance_due(r, &sds[..at], idle);
             self.cpu(r.cpu).to_balance = sds[at + 1..].to_vec();
         }
     }
 
-    /// The domains above those in which the softirq moved something.
+    /// The domains above those in which the softirq moved something, which the CPU may no longer be idle for.
     pub(super) fn balance_above(&mut self, r: &Record) {
         if !self.moves_ahead(r.cpu) {
             let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
-            self.balance_due(r, &sds);
+            let idle = idle_after_pass(&self.sched, CpuId(r.cpu));
+            self.balance_due(r, &sds, idle);
         }
     }
 
-    fn balance_due(&mut self, r: &Record, sds: &[SdId]) {
+    fn balance_due(&mut self, r: &Record, sds: &[SdId], idle: CpuIdleType) {
         if sds.is_empty() {
             return;
         }
         let cpu = CpuId(r.cpu);
         let began = self.cpu(r.cpu).softirq_began.take();
-        let idle = softirq_idle(&self.sched, cpu);
         self.quiet_pass(r, cpu, |sched| sched.ask_due_domains(cpu, sds, idle, began));
     }
 }

@@ -57,6 +57,16 @@ impl Sched {
         faded
     }
 
+    /// In what state a CPU is for the next domain once a pass has moved something, and whether it is busy. What was pulled
+    /// may have been for another CPU of the group.
+    pub(super) fn idle_after_moving(&self, cpu: CpuId) -> (CpuIdleType, bool) {
+        if self.idle_cpu(cpu) {
+            (CpuIdleType::Idle, false)
+        } else {
+            (CpuIdleType::NotIdle, !self.sched_idle_cpu(cpu))
+        }
+    }
+
     /// Balances those domains of a CPU that are due, and finds out when the next one will be.
     pub(crate) fn sched_balance_domains(&mut self, cpu: CpuId, mut idle: CpuIdleType) {
         let mut continue_balancing = true;
@@ -80,13 +90,7 @@ impl Sched {
             let mut interval = self.get_sd_balance_interval(sd, busy);
             if self.jiffies >= self.domains.sd[sd].last_balance + interval {
                 if self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing) != 0 {
-                    // What was pulled may have been for another CPU of the group.
-                    idle = if self.idle_cpu(cpu) {
-                        CpuIdleType::Idle
-                    } else {
-                        CpuIdleType::NotIdle
-                    };
-                    busy = idle != CpuIdleType::Idle && !self.sched_idle_cpu(cpu);
+                    (idle, busy) = self.idle_after_moving(cpu);
                 }
                 self.domains.sd[sd].last_balance = self.jiffies;
                 interval = self.get_sd_balance_interval(sd, busy);

@@ -142,7 +142,7 @@ impl Sched {
         &mut self,
         cpu: CpuId,
         sds: &[SdId],
-        idle: CpuIdleType,
+        mut idle: CpuIdleType,
         begun: Option<Nanos>,
     ) {
         self.cpu_sums.mark_all();
@@ -150,12 +150,14 @@ impl Sched {
             self.set_time(now);
             self.update_blocked_averages(cpu);
         }
-        let busy = idle == CpuIdleType::NotIdle && !self.sched_idle_cpu(cpu);
+        let mut busy = idle == CpuIdleType::NotIdle && !self.sched_idle_cpu(cpu);
         let mut continue_balancing = true;
         for &sd in sds {
             let interval = self.get_sd_balance_interval(sd, busy);
             if continue_balancing && self.jiffies >= self.domains.sd[sd].last_balance + interval {
-                self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing);
+                if self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing) != 0 {
+                    (idle, busy) = self.idle_after_moving(cpu);
+                }
                 self.domains.sd[sd].last_balance = self.jiffies;
             }
         }
