@@ -138,14 +138,13 @@ impl Follower<'_> {
         let pushes = std::mem::take(&mut context.pushes);
         let clock = context.pass_ts;
         let mut before = self.before_pass(r.cpu);
-        let moved = moves
-            .iter()
-            .map(|moved| (CpuId(moved.orig), CpuId(moved.dest)));
-        let pass = Pass::Softirq {
-            cpu: CpuId(r.cpu),
-            clock,
-            passes: self.passes_of(moved.chain(pushes.iter().copied())),
-        };
+        let cpu = CpuId(r.cpu);
+        let moved = moves.iter().map(|moved| {
+            let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
+            (orig, self.balances_for(&before, cpu, orig, dest))
+        });
+        let passes = self.passes_of(moved.chain(pushes.iter().copied()));
+        let pass = Pass::Softirq { cpu, clock, passes };
         let found = self.found(r.cpu, &pass);
         if let Some((_, ts)) = found {
             look(&mut before, &pass, ts);

@@ -197,6 +197,30 @@ impl Follower<'_> {
         inside.any(|r| matches!(r.what, What::Migrate { dest, .. } if dest == cpu))
     }
 
+    /// Towards which CPU the pass of a softirq on `cpu` is that moved something to `dest`. It is for `cpu` itself or an idle one;
+    /// where that may not have the task, it moves it on to one that may.
+    pub(super) fn balances_for(
+        &self,
+        sched: &Sched,
+        cpu: CpuId,
+        orig: CpuId,
+        dest: CpuId,
+    ) -> CpuId {
+        if dest == cpu || sched.is_idle(dest) {
+            return dest;
+        }
+        let domains = &sched.domains;
+        let Some(sd) = domains
+            .for_each_domain(dest)
+            .find(|&sd| domains.sched_domain_span(sd).test(orig))
+        else {
+            return dest;
+        };
+        let siblings = domains.group_balance_mask(domains.sd[sd].groups);
+        let idle = siblings.iter().find(|&other| sched.is_idle(other));
+        idle.unwrap_or(if siblings.test(cpu) { cpu } else { dest })
+    }
+
     /// The passes that a number of moves belong to.
     pub(super) fn passes_of(&self, moves: impl Iterator<Item = (CpuId, CpuId)>) -> Passes {
         let domains = &self.sched.domains;

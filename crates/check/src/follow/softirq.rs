@@ -148,7 +148,10 @@ impl Follower<'_> {
         if !r.softirq || self.cpu(r.cpu).to_balance.is_empty() {
             return;
         }
-        let passes = self.passes_of(self.moved_next(r.cpu).into_iter());
+        let moved = self.moved_next(r.cpu);
+        let moved =
+            moved.map(|(orig, dest)| (orig, self.balances_for(&self.sched, cpu, orig, dest)));
+        let passes = self.passes_of(moved.into_iter());
         let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
         let of_own = passes.first().filter(|(dest, _)| *dest == cpu);
         if let Some(at) = of_own.and_then(|(_, acted)| sds.iter().position(|sd| sd == acted)) {
