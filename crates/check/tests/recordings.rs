@@ -61,7 +61,7 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11573),
+            (Measure::State, 11894, 11586),
             (Measure::Pick, 1544, 1544),
             (Measure::Preemption, 1259, 1259),
             (Measure::Placement, 683, 678),
@@ -223,7 +223,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4805),
+            (Measure::State, 5293, 4812),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
@@ -237,10 +237,10 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4518),
+            (Measure::State, 5453, 4507),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
-            (Measure::Placement, 244, 235),
+            (Measure::Placement, 244, 236),
             (Measure::Balance, 20, 16),
         ],
     );
@@ -251,11 +251,11 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10638, 8926),
-            (Measure::Pick, 904, 883),
-            (Measure::Preemption, 875, 868),
+            (Measure::State, 10638, 8919),
+            (Measure::Pick, 905, 883),
+            (Measure::Preemption, 876, 869),
             (Measure::Placement, 532, 526),
-            (Measure::Balance, 231, 187),
+            (Measure::Balance, 230, 188),
         ],
     );
 }
@@ -266,8 +266,8 @@ fn limits_of_6_1() {
         "limits-6.1",
         &[
             (Measure::State, 2095, 1984),
-            (Measure::Pick, 364, 361),
-            (Measure::Preemption, 390, 388),
+            (Measure::Pick, 364, 360),
+            (Measure::Preemption, 392, 391),
             (Measure::Placement, 350, 339),
             (Measure::Balance, 34, 34),
         ],
@@ -339,11 +339,11 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7072),
+            (Measure::State, 8284, 7062),
             (Measure::Pick, 1314, 1307),
             (Measure::Preemption, 1330, 1324),
             (Measure::Placement, 256, 251),
-            (Measure::Balance, 77, 73),
+            (Measure::Balance, 76, 74),
         ],
     );
 }
@@ -353,11 +353,11 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7556, 6935),
+            (Measure::State, 7556, 6937),
             (Measure::Pick, 801, 799),
             (Measure::Preemption, 1374, 1373),
             (Measure::Placement, 296, 294),
-            (Measure::Balance, 76, 73),
+            (Measure::Balance, 75, 73),
         ],
     );
 }
@@ -410,7 +410,7 @@ fn cpus_that_tasks_may_use_of_6_12() {
             (Measure::State, 19844, 19833),
             (Measure::Pick, 2022, 2022),
             (Measure::Preemption, 2734, 2733),
-            (Measure::Placement, 1928, 1859),
+            (Measure::Placement, 1928, 1860),
             (Measure::Balance, 84, 70),
         ],
     );
@@ -424,7 +424,7 @@ fn cpus_that_tasks_may_use_of_6_1() {
             (Measure::State, 8754, 8752),
             (Measure::Pick, 1780, 1780),
             (Measure::Preemption, 3036, 3036),
-            (Measure::Placement, 3216, 3163),
+            (Measure::Placement, 3216, 3164),
             (Measure::Balance, 72, 70),
         ],
     );
@@ -435,9 +435,9 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 45932),
-            (Measure::Pick, 17090, 17081),
-            (Measure::Preemption, 663, 661),
+            (Measure::State, 46643, 46022),
+            (Measure::Pick, 17091, 17085),
+            (Measure::Preemption, 663, 662),
             (Measure::Placement, 228, 222),
             (Measure::Balance, 22, 21),
         ],
@@ -463,7 +463,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16459, 15022),
+            (Measure::State, 16459, 15041),
             (Measure::Pick, 2788, 2787),
             (Measure::Preemption, 1825, 1823),
             (Measure::Placement, 1593, 1584),
@@ -494,7 +494,7 @@ fn commands_that_change_tasks_of_6_12() {
             (Measure::State, 13311, 13287),
             (Measure::Pick, 2956, 2955),
             (Measure::Preemption, 2518, 2518),
-            (Measure::Placement, 1036, 1017),
+            (Measure::Placement, 1036, 1016),
             (Measure::Balance, 101, 87),
         ],
     );
@@ -547,7 +547,7 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7401, 6641),
+            (Measure::State, 7401, 6648),
             (Measure::Pick, 692, 690),
             (Measure::Preemption, 593, 590),
             (Measure::Placement, 575, 565),
@@ -561,10 +561,10 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2414, 2221),
+            (Measure::State, 2414, 2220),
             (Measure::Pick, 515, 493),
-            (Measure::Preemption, 610, 573),
-            (Measure::Placement, 485, 477),
+            (Measure::Preemption, 612, 576),
+            (Measure::Placement, 485, 478),
             (Measure::Balance, 57, 49),
         ],
     );
