@@ -515,6 +515,20 @@ fn commands_that_change_tasks_of_6_1() {
 }
 
 #[test]
+fn a_storm_of_forks_of_6_1() {
+    expect(
+        "forks-6.1",
+        &[
+            (Measure::State, 18089, 18082),
+            (Measure::Pick, 7072, 7067),
+            (Measure::Preemption, 3611, 3610),
+            (Measure::Placement, 8854, 8795),
+            (Measure::Balance, 1458, 1374),
+        ],
+    );
+}
+
+#[test]
 fn policies_and_classes_of_6_12() {
     expect(
         "policies-6.12",
