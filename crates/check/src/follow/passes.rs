@@ -99,7 +99,10 @@ impl Pass {
                     } else {
                         CpuIdleType::Idle
                     };
+                    // A wakeup on its way there came too late to keep the kernel from it.
+                    let pending = sched.follow_ttwu_pending(dest, false);
                     sched.ask_balance(dest, sd, idle, *clock);
+                    sched.follow_ttwu_pending(dest, pending);
                     last = Some(dest);
                 }
             }
