@@ -15,9 +15,9 @@ impl Follower<'_> {
     /// How much to move makes ours move what the kernel did, up to twice what it found.
     pub(super) fn fitting_imbalance(&self, asked: &Asked, ours: &Answer) -> Option<Found> {
         let mut found = source_of_load(asked, ours)?;
-        let (mut least, mut most) = (1, 2 * found.imbalance);
+        let (mut least, mut most) = (1, found.imbalance.saturating_mul(2).min(i64::MAX - 1));
         while least <= most {
-            found.imbalance = (least + most) / 2;
+            found.imbalance = least + (most - least) / 2;
             let answer = self.ask_with(&asked.before, asked, None, Some(found));
             if answer.moves == asked.moves {
                 return Some(found);

@@ -66,6 +66,32 @@ fn a_pass_that_is_followed_is_the_pass_that_was_asked() {
     }
 }
 
+/// Five tasks on the first of two CPUs, of which a pass tries three and moves one: the next one tries the two that are left last.
+#[test]
+fn what_a_pass_tried_and_left_is_tried_last() {
+    let mut d = Driver::new(Release::V6_1, 1, 2, 1);
+    d.ticking = d.mask(&[]);
+    let hogs: alloc::vec::Vec<_> = (0..5).map(|_| d.hog(&[0, 1])).collect();
+    d.now += 8_000_000;
+    d.sched.profile.tunables.nr_migrate = 3;
+    d.sched.follow_looked(cpu(0), &[hogs[1]]);
+    d.sched.profile.tunables.nr_migrate = 32;
+    d.sched.report_passes(true);
+    d.sched.follow_found(Found {
+        src_cpu: cpu(0),
+        nr_running: 5,
+        imbalance: 4,
+        migration_type: MigrationType::Task,
+    });
+    let sd = d.sched.domains.base[1];
+    d.sched.ask_balance(cpu(1), sd, CpuIdleType::NotIdle, d.now);
+    let [report] = d.sched.pass_reports() else {
+        panic!("one pass: {:?}", d.sched.pass_reports());
+    };
+    let tried: alloc::vec::Vec<_> = report.candidates.iter().map(|&(task, _)| task).collect();
+    assert_eq!(tried, [hogs[1], hogs[3], hogs[4], hogs[0], hogs[2]]);
+}
+
 /// Jiffies that are told stay as they are while time goes on, and count for when a domain is due.
 #[test]
 fn told_jiffies_do_not_follow_from_the_time() {
