@@ -1,9 +1,10 @@
 //! When throttled queues go back to work.
 //!
 //! Model.  A queue that was given runtime is put back when the recording shows it: by a probe of `place_entity`, by a charge to
-//!         the running task, or because one of its tasks runs. Probes show the queue's entity and then those of the groups above
-//!         that had been taken off their queues, too; a charge may come between. Where the interrupt that gives runtime itself puts
-//!         queues back (6.1), those that it gave runtime to before that one are back, too.
+//!         the running task, or because one of its tasks runs; on a CPU that runs something that will not be charged, at
+//!         once. Probes show the queue's entity and then those of the groups above that had been taken off their queues, too; a
+//!         charge may come between. Where the interrupt that gives runtime itself puts queues back (6.1), those that it gave
+//!         runtime to before that one are back, too.
 //! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime` @ 6.1, 6.12.
 
 use super::Follower;
@@ -16,7 +17,7 @@ const ENQUEUE_WAKEUP: u64 = 1;
 
 impl Follower<'_> {
     /// Before a record of a CPU: queues whose return no probe will show are back by now. Where the timer's interrupt puts
-    /// them back that is so once it is over, on all CPUs.
+    /// them back that is so once it is over, on all CPUs, and before that where nothing will tell.
     pub(super) fn unthrottle_unseen(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
         for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
