@@ -13,7 +13,7 @@
 use super::Follower;
 use super::classify::NOT_ALLOWED;
 use super::cpu::Move;
-use super::passes::{Answer, Asked, Pass, answer};
+use super::passes::{Answer, Asked, Pass, answer, balances_for};
 use crate::judge::Class;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::balance::{CpuIdleType, PassReport, Verdict};
@@ -141,7 +141,7 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         let moved = moves.iter().map(|moved| {
             let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
-            (orig, self.balances_for(&before, cpu, orig, dest))
+            (orig, balances_for(&before, cpu, orig, dest))
         });
         let passes = self.passes_of(moved.chain(pushes.iter().copied()));
         let pass = Pass::Softirq { cpu, clock, passes };

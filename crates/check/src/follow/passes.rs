@@ -16,8 +16,8 @@ use super::Follower;
 use super::cpu::Move;
 use crate::record::{Record, What};
 use fairwind_sched::balance::{CpuIdleType, Found};
-use fairwind_sched::domain::SdId;
 use fairwind_sched::domain::flags::SD_BALANCE_NEWIDLE;
+use fairwind_sched::domain::{Domains, SdId};
 use fairwind_sched::features::Feature;
 use fairwind_sched::replay::NewIdle;
 use fairwind_sched::{CpuId, Effect, Sched, TaskState};
@@ -93,7 +93,7 @@ impl Pass {
                 let mut last = None;
                 for &(dest, sd) in passes {
                     let idle = if last == Some(dest) {
-                        idle_after_pass(sched, dest)
+                        sched.idle_after_moving(dest)
                     } else if dest == *cpu {
                         softirq_idle(sched, dest)
                     } else {
@@ -200,52 +200,35 @@ impl Follower<'_> {
         inside.any(|r| matches!(r.what, What::Migrate { dest, .. } if dest == cpu))
     }
 
-    /// Towards which CPU the pass of a softirq on `cpu` is that moved something to `dest`. It is for `cpu` itself or an idle one;
-    /// where that may not have the task, it moves it on to one that may.
-    pub(super) fn balances_for(
-        &self,
-        sched: &Sched,
-        cpu: CpuId,
-        orig: CpuId,
-        dest: CpuId,
-    ) -> CpuId {
-        if dest == cpu || sched.is_idle(dest) {
-            return dest;
-        }
-        let domains = &sched.domains;
-        let Some(sd) = domains
-            .for_each_domain(dest)
-            .find(|&sd| domains.sched_domain_span(sd).test(orig))
-        else {
-            return dest;
-        };
-        let siblings = domains.group_balance_mask(domains.sd[sd].groups);
-        let idle = siblings.iter().find(|&other| sched.is_idle(other));
-        idle.unwrap_or(if siblings.test(cpu) { cpu } else { dest })
-    }
-
     /// The passes that a number of moves belong to.
     pub(super) fn passes_of(&self, moves: impl Iterator<Item = (CpuId, CpuId)>) -> Passes {
-        let domains = &self.sched.domains;
-        let pass = |(orig, dest)| {
-            let sd = domains
-                .for_each_domain(dest)
-                .find(|&sd| domains.sched_domain_span(sd).test(orig))?;
-            Some((dest, sd))
-        };
+        let pass = |(orig, dest)| Some((dest, domain_of_move(&self.sched.domains, orig, dest)?));
         let mut passes: Passes = moves.filter_map(pass).collect();
         passes.dedup();
         passes
     }
 }
 
-/// In what state a CPU is for the next domain once it has pulled something.
-pub(super) fn idle_after_pass(sched: &Sched, cpu: CpuId) -> CpuIdleType {
-    if sched.idle_cpu(cpu) {
-        CpuIdleType::Idle
-    } else {
-        CpuIdleType::NotIdle
+/// Towards which CPU the pass of a softirq on `cpu` is that moved something to `dest`. It is for `cpu` itself or an idle one;
+/// where that may not have the task, it moves it on to one that may.
+pub(super) fn balances_for(sched: &Sched, cpu: CpuId, orig: CpuId, dest: CpuId) -> CpuId {
+    if dest == cpu || sched.is_idle(dest) {
+        return dest;
     }
+    let domains = &sched.domains;
+    let Some(sd) = domain_of_move(domains, orig, dest) else {
+        return dest;
+    };
+    let siblings = domains.group_balance_mask(domains.sd[sd].groups);
+    let idle = siblings.iter().find(|&other| sched.is_idle(other));
+    idle.unwrap_or(if siblings.test(cpu) { cpu } else { dest })
+}
+
+/// The domain of the pass that moves something: the lowest of the destination that has the other CPU, too.
+fn domain_of_move(domains: &Domains, orig: CpuId, dest: CpuId) -> Option<SdId> {
+    domains
+        .for_each_domain(dest)
+        .find(|&sd| domains.sched_domain_span(sd).test(orig))
 }
 
 /// Ours after a pass, and what it did.

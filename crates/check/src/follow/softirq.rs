@@ -10,7 +10,7 @@
 //! Deviations. When a softirq that moves nothing runs is not recorded.
 
 use super::Follower;
-use super::passes::{idle_after_pass, softirq_idle};
+use super::passes::{balances_for, softirq_idle};
 use crate::record::{Record, What};
 use fairwind_sched::CpuId;
 use fairwind_sched::balance::CpuIdleType;
@@ -149,8 +149,7 @@ impl Follower<'_> {
             return;
         }
         let moved = self.moved_next(r.cpu);
-        let moved =
-            moved.map(|(orig, dest)| (orig, self.balances_for(&self.sched, cpu, orig, dest)));
+        let moved = moved.map(|(orig, dest)| (orig, balances_for(&self.sched, cpu, orig, dest)));
         let passes = self.passes_of(moved.into_iter());
         let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
         let of_own = passes.first().filter(|(dest, _)| *dest == cpu);
@@ -165,7 +164,7 @@ impl Follower<'_> {
     pub(super) fn balance_above(&mut self, r: &Record) {
         if !self.moves_ahead(r.cpu) {
             let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
-            let idle = idle_after_pass(&self.sched, CpuId(r.cpu));
+            let idle = self.sched.idle_after_moving(CpuId(r.cpu));
             self.balance_due(r, &sds, idle);
         }
     }

@@ -57,13 +57,13 @@ impl Sched {
         faded
     }
 
-    /// In what state a CPU is for the next domain once a pass has moved something, and whether it is busy. What was pulled
-    /// may have been for another CPU of the group.
-    pub(super) fn idle_after_moving(&self, cpu: CpuId) -> (CpuIdleType, bool) {
+    /// In what state a CPU is for the next domain once a pass has moved something: what was pulled may have been for
+    /// another CPU of the group.
+    pub fn idle_after_moving(&self, cpu: CpuId) -> CpuIdleType {
         if self.idle_cpu(cpu) {
-            (CpuIdleType::Idle, false)
+            CpuIdleType::Idle
         } else {
-            (CpuIdleType::NotIdle, !self.sched_idle_cpu(cpu))
+            CpuIdleType::NotIdle
         }
     }
 
@@ -90,7 +90,8 @@ impl Sched {
             let mut interval = self.get_sd_balance_interval(sd, busy);
             if self.jiffies >= self.domains.sd[sd].last_balance + interval {
                 if self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing) != 0 {
-                    (idle, busy) = self.idle_after_moving(cpu);
+                    idle = self.idle_after_moving(cpu);
+                    busy = idle != CpuIdleType::Idle && !self.sched_idle_cpu(cpu);
                 }
                 self.domains.sd[sd].last_balance = self.jiffies;
                 interval = self.get_sd_balance_interval(sd, busy);

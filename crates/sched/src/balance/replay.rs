@@ -156,7 +156,8 @@ impl Sched {
             let interval = self.get_sd_balance_interval(sd, busy);
             if continue_balancing && self.jiffies >= self.domains.sd[sd].last_balance + interval {
                 if self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing) != 0 {
-                    (idle, busy) = self.idle_after_moving(cpu);
+                    idle = self.idle_after_moving(cpu);
+                    busy = idle == CpuIdleType::NotIdle && !self.sched_idle_cpu(cpu);
                 }
                 self.domains.sd[sd].last_balance = self.jiffies;
             }
