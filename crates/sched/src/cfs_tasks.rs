@@ -13,6 +13,12 @@ use crate::sched::Sched;
 use crate::units::{CpuId, TaskId};
 
 impl Sched {
+    /// The fair tasks on a CPU's queue, the running one included, in no particular order.
+    pub fn cfs_tasks(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> {
+        let first = self.rqs[cpu].cfs_tasks_first.get();
+        core::iter::successors(first, move |&task| self.tasks[task].cfs_tasks_next.get())
+    }
+
     /// A task is queued.
     pub(crate) fn cfs_tasks_push_front(&mut self, cpu: CpuId, task: TaskId) {
         self.cfs_tasks_picked(cpu, task);

@@ -48,14 +48,9 @@ pub(super) struct PassedOver {
 impl Follower<'_> {
     /// A charge of a CPU's running task, which no other call explains: a task of that CPU may have been changed.
     pub(super) fn changes_other(&mut self, by: u32, cpu: CpuId) {
-        let queued = |task: &TaskId| {
-            let t = &self.sched.tasks[*task];
-            t.cpu == cpu && t.is_queued() && self.is_ordinary(*task)
-        };
-        let queued: Vec<TaskId> = self.names.tasks().filter(queued).collect();
         let by = self.sched.rqs[CpuId(by)].curr;
-        let changes = queued
-            .into_iter()
+        let changes = self
+            .queued_on(cpu)
             .filter_map(|task| Some((self.attr_ahead(task)?, task)))
             .filter(|&((_, attr), task)| self.changes(by, task, attr))
             .min_by_key(|&((at, _), _)| at);

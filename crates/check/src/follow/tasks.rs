@@ -59,11 +59,6 @@ impl Names {
         self.names.get(&task).map(|(_, comm)| comm.as_str())
     }
 
-    /// All tasks that have been named.
-    pub(super) fn tasks(&self) -> impl Iterator<Item = TaskId> {
-        self.names.keys().copied()
-    }
-
     fn add(&mut self, pid: i32, task: TaskId, comm: &str) {
         self.tasks.insert(pid, task);
         self.names.insert(task, (pid, comm.to_owned()));
@@ -215,6 +210,12 @@ impl Follower<'_> {
     /// A task's thread id.
     pub(super) fn pid(&self, task: TaskId) -> Option<i32> {
         self.names.pid(task)
+    }
+
+    /// The ordinary tasks on a CPU's queues.
+    pub(super) fn queued_on(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> {
+        let rt = self.sched.rqs[cpu].rt.active.iter().map(|(_, task)| task);
+        self.sched.cfs_tasks(cpu).chain(rt)
     }
 
     /// Does it run programs, rather than being a CPU's idle task or stopper?

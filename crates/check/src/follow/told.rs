@@ -105,7 +105,8 @@ impl Follower<'_> {
             let weight: u64 = tasks.iter().map(|task| entity(task).weight()).sum();
             weight != 0 && weight.abs_diff(more) * LEAST_PART <= weight
         };
-        let all: Vec<TaskId> = self.names.tasks().filter(sleeps).collect();
+        let cpu = self.sched.cfs_rqs[held.cfs_rq].cpu;
+        let all: Vec<TaskId> = self.sched.cfs_tasks(cpu).filter(sleeps).collect();
         let prev = match &r.what {
             What::Switch { prev, .. } => self.known(prev.pid),
             _ => None,
