@@ -145,14 +145,16 @@ impl Follower<'_> {
         });
         let passes = self.passes_of(moved.chain(pushes.iter().copied()));
         let pass = Pass::Softirq { cpu, clock, passes };
-        let found = self.found(r.cpu, &pass);
-        if let Some((_, ts)) = found {
-            look(&mut before, &pass, ts);
+        let held = self.cpu(r.cpu).held.take();
+        let found = held.as_ref().and_then(|held| held.found(&pass));
+        if let Some(held) = held.as_ref().filter(|_| found.is_some()) {
+            look(&mut before, &pass, held.ts);
             self.sched.adopt_capacities(&before);
         }
         let asked = Asked {
             kind: "softirq",
-            found: found.map(|(found, _)| found),
+            found,
+            earliest: held.map(|held| held.sched),
             pass,
             before,
             clocks: self.told_clocks(r.cpu),
@@ -222,8 +224,10 @@ impl Follower<'_> {
         let class = match failed {
             Some(_) => NOT_FAILED,
             None if !bound.is_empty() => NOT_ALLOWED,
-            // The state that other CPUs' records have led to meanwhile gives the kernel's answer.
-            None if same(&now) => Class::Race,
+            // The state that other CPUs' records have led to meanwhile gives the kernel's answer, or the one before that.
+            None if same(&now) || self.earlier(asked).is_some_and(|ours| same(&ours)) => {
+                Class::Race
+            }
             None => Class::Ours,
         };
         self.judge_moves(r, asked.kind, &asked.moves, &ours, class);
@@ -254,6 +258,12 @@ impl Follower<'_> {
             }
         }
         Some(now.sched)
+    }
+
+    /// What ours does if it looks at the queues as early as the kernel can have.
+    fn earlier(&self, asked: &Asked) -> Option<Answer> {
+        let earliest = asked.earliest.as_ref()?;
+        Some(self.ask_with(earliest, asked, None, None))
     }
 
     /// The tasks on CPUs that ours takes others from than the kernel, and where they have been lately, if ours does what the
@@ -373,9 +383,11 @@ impl Follower<'_> {
             passes: self.passes_of(moved),
             times: kernel.len(),
         };
+        let held = self.cpu(r.cpu).held.take();
         let asked = Asked {
             kind: "newidle",
-            found: self.found(r.cpu, &pass).map(|(found, _)| found),
+            found: held.as_ref().and_then(|held| held.found(&pass)),
+            earliest: held.map(|held| held.sched),
             pass,
             before: self.before_pass(r.cpu),
             clocks: self.told_clocks(r.cpu),

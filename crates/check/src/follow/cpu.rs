@@ -1,5 +1,6 @@
 //! What a CPU has recorded of a call that is not over yet.
 
+use super::looks::Held;
 use super::ticks::Charged;
 use crate::judge::Class;
 use fairwind_sched::domain::SdId;
@@ -97,9 +98,8 @@ pub(super) struct CpuContext {
     pub(super) charged: Option<Charged>,
     /// Everything as it was when the pass began of which moves are being gathered.
     pub(super) before_pass: Option<Box<Sched>>,
-    /// Everything as it was after its last record before that pass, and when that was, if the pass's first record came
-    /// late.
-    pub(super) held: Option<(u64, Box<Sched>)>,
+    /// Everything as it was after its last record before that pass.
+    pub(super) held: Option<Held>,
     /// When the first record of that pass was written.
     pub(super) pass_ts: u64,
     /// When the first probe of the call that is going on was hit.

@@ -31,6 +31,7 @@ mod learned;
 mod leaving;
 mod limit_begins;
 mod limits;
+mod looks;
 mod moves;
 mod newcomers;
 mod order;

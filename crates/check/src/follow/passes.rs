@@ -3,18 +3,15 @@
 //! Model.   What a move tells of its pass: the moment, towards which CPU, and over which domain. That is the lowest that
 //!          has both CPUs, for a pass never takes from the group that it balances for. Ours does a pass over that
 //!          domain, with the state as it was when the pass's first record was written and the clocks that its records
-//!          tell. If that record came more than a tick after the CPU's last one, without a timer interrupt in between,
-//!          interrupts were off, as they are while it waits for the busiest queue's lock: which queue that is and how
-//!          much to move from there it had found before, and ours is asked that with the state as it was then. How often
-//!          balancing had failed is what following led to. If ours moves nothing with that, which the kernel did,
-//!          balancing has failed more often: the fewest times with which ours moves something, as long as there was time
-//!          for so many passes since the kernel last moved something in that domain, with which the count begins anew.
-//!          If yet another number gives the kernel's answer, it is not recorded. From then on it has that value.
+//!          tell, or with what it had found before that (see `looks`). How often balancing had failed is what following
+//!          led to. If ours moves nothing with that, which the kernel did, balancing has failed more often: the fewest
+//!          times with which ours moves something, as long as there was time for so many passes since the kernel last
+//!          moved something in that domain, with which the count begins anew. If yet another number gives the kernel's
+//!          answer, it is not recorded. From then on it has that value.
 //! Deviations. How often balancing had failed is not recorded: it shows only in that something is moved.
 
 use super::Follower;
 use super::cpu::Move;
-use crate::record::{Record, What};
 use fairwind_sched::balance::{CpuIdleType, Found};
 use fairwind_sched::domain::flags::SD_BALANCE_NEWIDLE;
 use fairwind_sched::domain::{Domains, SdId};
@@ -34,6 +31,8 @@ pub(super) struct Asked {
     pub(super) pass: Pass,
     /// What it had found long before it moved that.
     pub(super) found: Option<Found>,
+    /// Ours after the CPU's last record before it: from then on it may have looked at the queues.
+    pub(super) earliest: Option<Box<Sched>>,
     /// Clocks of queues that its records tell.
     pub(super) clocks: Vec<(u32, u64)>,
     /// What it moved.
@@ -79,7 +78,7 @@ impl Pass {
     }
 
     /// The same at an earlier time.
-    fn at(&self, ts: u64) -> Pass {
+    pub(super) fn at(&self, ts: u64) -> Pass {
         let mut pass = self.clone();
         let (Pass::Softirq { clock, .. } | Pass::NewlyIdle { clock, .. }) = &mut pass;
         *clock = ts.min(*clock);
@@ -157,47 +156,6 @@ impl Follower<'_> {
         }
         asked.pass.ask(&mut copy);
         answer(copy)
-    }
-
-    /// What the pass found before its CPU waited for the queue's lock, if it waited for long, and when.
-    pub(super) fn found(&mut self, cpu: u32, pass: &Pass) -> Option<(Found, u64)> {
-        let (ts, held) = self.cpu(cpu).held.take()?;
-        let mut copy = (*held).clone();
-        copy.effects.clear();
-        copy.report_passes(true);
-        pass.at(ts).ask(&mut copy);
-        let report = copy.pass_reports().first()?;
-        let src_cpu = report.src_cpu?;
-        let found = Found {
-            src_cpu,
-            nr_running: held.rqs[src_cpu].nr_running,
-            imbalance: report.imbalance,
-            migration_type: report.migration_type,
-        };
-        Some((found, ts))
-    }
-
-    /// Keeps everything as it is after a record, if the CPU's next one comes late and is a pass's first.
-    pub(super) fn hold(&mut self, r: &Record) {
-        if !r.what.is_inside() {
-            self.cpu(r.cpu).held = None;
-        }
-        let Some(next) = self.next_on_cpu[self.at] else {
-            return;
-        };
-        let next = &self.records[next];
-        let late = next.ts.saturating_sub(r.ts) > self.facts.profile.tick_nsec();
-        if late && (next.softirq && self.moves_ahead(r.cpu) || self.pulls_next(r.cpu)) {
-            self.cpu(r.cpu).held = Some((r.ts, Box::new(self.sched.clone())));
-        }
-    }
-
-    /// Does the CPU, which runs out of tasks, pull one?
-    fn pulls_next(&self, cpu: u32) -> bool {
-        let own = self.times.records_of(cpu, self.at + 1);
-        let inside = own.iter().map(|&at| &self.records[at]);
-        let mut inside = inside.take_while(|r| !r.irq && r.what.is_inside());
-        inside.any(|r| matches!(r.what, What::Migrate { dest, .. } if dest == cpu))
     }
 
     /// The passes that a number of moves belong to.
