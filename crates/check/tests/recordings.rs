@@ -213,7 +213,7 @@ fn realtime_of_6_1() {
             (Measure::Pick, 159, 159),
             (Measure::Preemption, 121, 121),
             (Measure::Placement, 347, 342),
-            (Measure::Balance, 51, 36),
+            (Measure::Balance, 50, 37),
         ],
     );
 }

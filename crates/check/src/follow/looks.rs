@@ -4,7 +4,8 @@
 //!          these are close together, and ours looks at the later one. If more than a tick lies between them, without a timer
 //!          interrupt, interrupts were off, as they are while it waits for the lock: which queue that is and how much to move
 //!          from there it had found before, and ours is asked that with the state as it was then. A CPU that idles has no tick:
-//!          its silence tells nothing. If the kernel's answer is the one for the state at the earlier time, that is a race.
+//!          its silence tells nothing. Nor does a task's before its last charge: its CPU looks for others after that.
+//!          If the kernel's answer is the one for the state at the earlier time, that is a race.
 //! Source.  kernel/sched/fair.c `load_balance` @ 6.1, `sched_balance_rq` @ 6.12.
 
 use super::Follower;
@@ -55,7 +56,7 @@ impl Follower<'_> {
             return;
         };
         let next = &self.records[next];
-        if !(next.softirq && self.moves_ahead(r.cpu) || self.pulls_next(r.cpu)) {
+        if !(next.softirq && self.moves_ahead(r.cpu) || inside && self.pulls_next(r.cpu)) {
             return;
         }
         let cpu = CpuId(r.cpu);
