@@ -57,6 +57,12 @@ impl Sched {
         faded
     }
 
+    /// Does a CPU that balances in this state do so as a busy one, with long intervals?
+    #[inline]
+    pub(super) fn balances_busy(&self, cpu: CpuId, idle: CpuIdleType) -> bool {
+        idle != CpuIdleType::Idle && !self.sched_idle_cpu(cpu)
+    }
+
     /// In what state a CPU is for the next domain once a pass has moved something: what was pulled may have been for
     /// another CPU of the group.
     pub fn idle_after_moving(&self, cpu: CpuId) -> CpuIdleType {
@@ -70,7 +76,7 @@ impl Sched {
     /// Balances those domains of a CPU that are due, and finds out when the next one will be.
     pub(crate) fn sched_balance_domains(&mut self, cpu: CpuId, mut idle: CpuIdleType) {
         let mut continue_balancing = true;
-        let mut busy = idle != CpuIdleType::Idle && !self.sched_idle_cpu(cpu);
+        let mut busy = self.balances_busy(cpu, idle);
         let mut next_balance = self.jiffies + 60 * u64::from(self.profile.hz);
         let mut has_next_balance = false;
         let mut need_decay = false;
@@ -91,7 +97,7 @@ impl Sched {
             if self.jiffies >= self.domains.sd[sd].last_balance + interval {
                 if self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing) != 0 {
                     idle = self.idle_after_moving(cpu);
-                    busy = idle != CpuIdleType::Idle && !self.sched_idle_cpu(cpu);
+                    busy = self.balances_busy(cpu, idle);
                 }
                 self.domains.sd[sd].last_balance = self.jiffies;
                 interval = self.get_sd_balance_interval(sd, busy);

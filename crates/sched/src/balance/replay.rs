@@ -150,14 +150,14 @@ impl Sched {
             self.set_time(now);
             self.update_blocked_averages(cpu);
         }
-        let mut busy = idle == CpuIdleType::NotIdle && !self.sched_idle_cpu(cpu);
+        let mut busy = self.balances_busy(cpu, idle);
         let mut continue_balancing = true;
         for &sd in sds {
             let interval = self.get_sd_balance_interval(sd, busy);
             if continue_balancing && self.jiffies >= self.domains.sd[sd].last_balance + interval {
                 if self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing) != 0 {
                     idle = self.idle_after_moving(cpu);
-                    busy = idle == CpuIdleType::NotIdle && !self.sched_idle_cpu(cpu);
+                    busy = self.balances_busy(cpu, idle);
                 }
                 self.domains.sd[sd].last_balance = self.jiffies;
             }
