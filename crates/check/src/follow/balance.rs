@@ -145,16 +145,16 @@ impl Follower<'_> {
         });
         let passes = self.passes_of(moved.chain(pushes.iter().copied()));
         let pass = Pass::Softirq { cpu, clock, passes };
-        let held = self.cpu(r.cpu).held.take();
-        let found = held.as_ref().and_then(|held| held.found(&pass));
-        if let Some(held) = held.as_ref().filter(|_| found.is_some()) {
-            look(&mut before, &pass, held.ts);
+        let earliest = self.cpu(r.cpu).earliest.take();
+        let found = earliest.as_ref().and_then(|at| at.found(&pass));
+        if let Some(at) = earliest.as_ref().filter(|_| found.is_some()) {
+            look(&mut before, &pass, at.ts);
             self.sched.adopt_capacities(&before);
         }
         let asked = Asked {
             kind: "softirq",
             found,
-            earliest: held.map(|held| held.sched),
+            earliest: earliest.map(|at| at.sched),
             pass,
             before,
             clocks: self.told_clocks(r.cpu),
@@ -224,7 +224,8 @@ impl Follower<'_> {
         let class = match failed {
             Some(_) => NOT_FAILED,
             None if !bound.is_empty() => NOT_ALLOWED,
-            // The state that other CPUs' records have led to meanwhile gives the kernel's answer, or the one before that.
+            // The state that other CPUs' records have led to meanwhile gives the kernel's answer, or the
+            // earliest that the pass can have looked at.
             None if same(&now) || self.earlier(asked).is_some_and(|ours| same(&ours)) => {
                 Class::Race
             }
@@ -383,11 +384,11 @@ impl Follower<'_> {
             passes: self.passes_of(moved),
             times: kernel.len(),
         };
-        let held = self.cpu(r.cpu).held.take();
+        let earliest = self.cpu(r.cpu).earliest.take();
         let asked = Asked {
             kind: "newidle",
-            found: held.as_ref().and_then(|held| held.found(&pass)),
-            earliest: held.map(|held| held.sched),
+            found: earliest.as_ref().and_then(|at| at.found(&pass)),
+            earliest: earliest.map(|at| at.sched),
             pass,
             before: self.before_pass(r.cpu),
             clocks: self.told_clocks(r.cpu),

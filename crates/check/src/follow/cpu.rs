@@ -1,6 +1,6 @@
 //! What a CPU has recorded of a call that is not over yet.
 
-use super::looks::Held;
+use super::looks::Earliest;
 use super::ticks::Charged;
 use crate::judge::Class;
 use fairwind_sched::domain::SdId;
@@ -99,7 +99,7 @@ pub(super) struct CpuContext {
     /// Everything as it was when the pass began of which moves are being gathered.
     pub(super) before_pass: Option<Box<Sched>>,
     /// Everything as it was after its last record before that pass.
-    pub(super) held: Option<Held>,
+    pub(super) earliest: Option<Earliest>,
     /// When the first record of that pass was written.
     pub(super) pass_ts: u64,
     /// When the first probe of the call that is going on was hit.

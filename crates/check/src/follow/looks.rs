@@ -14,9 +14,9 @@ use crate::record::{Record, What};
 use fairwind_sched::balance::Found;
 use fairwind_sched::{CpuId, Sched};
 
-/// Ours after a CPU's last record before a pass.
+/// Ours after a CPU's last record before a pass: no earlier can it have looked at the queues.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct Earliest {
     /// When that was written.
     pub(super) ts: u64,
     pub(super) sched: Box<Sched>,
@@ -24,7 +24,7 @@ pub(super) struct Held {
     late: bool,
 }
 
-impl Held {
+impl Earliest {
     /// What the pass found before its CPU waited for the queue's lock, if it waited for long.
     pub(super) fn found(&self, pass: &Pass) -> Option<Found> {
         if !self.late {
@@ -50,7 +50,7 @@ impl Follower<'_> {
     pub(super) fn hold(&mut self, r: &Record) {
         let inside = r.what.is_inside();
         if !inside {
-            self.cpu(r.cpu).held = None;
+            self.cpu(r.cpu).earliest = None;
         }
         let Some(next) = self.next_on_cpu[self.at] else {
             return;
@@ -64,8 +64,8 @@ impl Follower<'_> {
         if late && self.sched.is_idle(cpu) && self.sched.rqs[cpu].nr_running == 0 {
             return;
         }
-        if late || !inside || self.cpu(r.cpu).held.is_none() {
-            self.cpu(r.cpu).held = Some(Held {
+        if late || !inside || self.cpu(r.cpu).earliest.is_none() {
+            self.cpu(r.cpu).earliest = Some(Earliest {
                 ts: r.ts,
                 sched: Box::new(self.sched.clone()),
                 late,
