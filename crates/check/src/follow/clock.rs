@@ -2,7 +2,9 @@
 //!
 //! Model.   `update_curr` charges `clock - exec_start`, and `exec_start` is the clock of the last
 //!          charge: so `exec_start + runtime` is the queue's clock, to the nanosecond.
-//!          A probe may tell it, too (`clock`).
+//!          A probe may tell it, too (`clock`). Who is switched from without a charge, and stays queued, shows that the
+//!          clock did not move since the last one. A task whose dequeue was delayed is woken where it stands: that updates
+//!          the clock, and charges nobody.
 //! Source.  kernel/sched/fair.c `update_curr` @ 6.1, 6.12.
 //! Deviations. When a CPU leaves idle, or goes on with a task that it pulled, no charge tells its clock. It was read before
 //!          the record, and before every later charge by at least what was charged since: the earliest of these times
@@ -13,7 +15,8 @@
 use super::Follower;
 use super::cpu::ChargesOf;
 use super::tasks::stopper_cpu;
-use crate::record::{Record, What};
+use super::times::Times;
+use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
 use fairwind_sched::task::Class;
 use fairwind_sched::{CfsRqId, CpuId, Sched, SeId, TaskId};
@@ -370,6 +373,7 @@ impl Follower<'_> {
     /// Finds each running task's next charge that ours has not made. All CPUs are looked at at each record, so this
     /// looks at little of each.
     fn look_ahead_for_charges(&mut self) {
+        let (names, times, records) = (&self.names, &self.times, self.records);
         let Sched {
             rqs,
             tasks,
@@ -387,20 +391,30 @@ impl Follower<'_> {
                 continue;
             }
             let since = charges.made_of(curr).unwrap_or(0).max(self.at - 1);
-            let first = match &charges.known {
-                Some(known) if known.hold(curr, since) => known.first,
+            let known = match charges.known {
+                Some(known) if known.hold(curr, since) => known,
                 _ => {
-                    let Some(pid) = self.names.pid(curr) else {
+                    let Some(pid) = names.pid(curr) else {
                         continue;
                     };
-                    let first = self.times.charges(pid, since).first().copied();
                     let task = curr;
-                    charges.known = Some(ChargesOf { task, since, first });
-                    first
+                    let first = times.charges(pid, since).first().copied();
+                    let uncharged = uncharged_switch(records, times, (rq.cpu.0, pid), since, first);
+                    let known = ChargesOf {
+                        task,
+                        since,
+                        first,
+                        uncharged,
+                    };
+                    charges.known = Some(known);
+                    known
                 }
             };
-            if let Some((charge, runtime)) = first {
-                *limit = ses[tasks[curr].se].exec_start.saturating_add(runtime);
+            let charged = ses[tasks[curr].se].exec_start;
+            if known.uncharged.is_some() {
+                *limit = charged;
+            } else if let Some((charge, runtime)) = known.first {
+                *limit = charged.saturating_add(runtime);
                 charges.next = Some((curr, charge, *limit));
             }
         }
@@ -457,4 +471,26 @@ impl Follower<'_> {
         }
         recorded
     }
+}
+
+/// The next switch of a CPU from a task that goes on being queued, if that is not charged before: the clock did not move until then.
+fn uncharged_switch(
+    records: &[Record],
+    times: &Times,
+    (cpu, pid): (u32, i32),
+    since: usize,
+    first: Option<(usize, u64)>,
+) -> Option<usize> {
+    let (charge, _) = first?;
+    let switch = times.switch(cpu, since).filter(|&switch| switch < charge)?;
+    let What::Switch {
+        prev,
+        prev_state,
+        next,
+    } = &records[switch].what
+    else {
+        return None;
+    };
+    let stays = prev.pid == pid && *prev_state == PrevState::Runnable && next.pid != 0;
+    stays.then_some(switch)
 }

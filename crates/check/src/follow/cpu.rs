@@ -16,7 +16,7 @@ pub(super) struct Move {
     pub(super) dest: u32,
 }
 
-/// What was looked up of a task's charges to come: looking it up at each record takes long.
+/// What was looked up of a running task's charges to come: looking it up at each record takes long.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChargesOf {
     pub(super) task: TaskId,
@@ -24,12 +24,15 @@ pub(super) struct ChargesOf {
     pub(super) since: usize,
     /// The first one, by record, and its runtime.
     pub(super) first: Option<(usize, u64)>,
+    /// The record with which its CPU switches without having charged it again, before that.
+    pub(super) uncharged: Option<usize>,
 }
 
 impl ChargesOf {
-    /// Is `first` the first of `task` after the record `since`, too?
+    /// Is the same to come for `task` after the record `since`, too?
     pub(super) fn hold(&self, task: TaskId, since: usize) -> bool {
-        let nothing_between = self.first.is_none_or(|(charge, _)| charge > since);
+        let nothing_between = self.first.is_none_or(|(charge, _)| charge > since)
+            && self.uncharged.is_none_or(|switch| switch > since);
         self.task == task && self.since <= since && nothing_between
     }
 }
@@ -94,6 +97,8 @@ pub(super) struct CpuContext {
     pub(super) returning: Option<(CfsRqId, u64)>,
     /// The softirq was raised by a tick after which another one runs at once.
     pub(super) softirq_waits: bool,
+    /// Its running task has yielded and is still to call `schedule()`.
+    pub(super) yields: bool,
     /// A tick whose outcome its next record shows.
     pub(super) charged: Option<Charged>,
     /// Everything as it was when the pass began of which moves are being gathered.

@@ -346,6 +346,7 @@ impl Follower<'_> {
             self.cpu(r.cpu).first_probe.get_or_insert(r.ts);
         }
         self.end_charge(r);
+        self.end_yield(r);
         self.end_balanced(r);
         self.end_placements(r);
         self.leave_to_others(r);

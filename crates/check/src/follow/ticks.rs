@@ -29,6 +29,8 @@ pub(super) struct Charged {
     least: Option<TaskId>,
     /// Whether there is something to judge.
     asked: bool,
+    /// A yield is to come to `schedule()` after it, which forgets whether a reschedule was asked for.
+    yields: bool,
 }
 
 impl Follower<'_> {
@@ -224,6 +226,7 @@ impl Follower<'_> {
             curr,
             least: self.least_vruntime(cpu, None),
             asked,
+            yields: self.cpu(r.cpu).yields,
         };
         if hardirq {
             let ran_before = self.cpu(r.cpu).in_timer.replace(true);
@@ -263,8 +266,9 @@ impl Follower<'_> {
             What::Switch { prev_state, .. } => Some(*prev_state),
             _ => None,
         };
-        let kernel = r.need_resched || left == Some(PrevState::Runnable);
-        let told = kernel || left.is_none();
+        let preempts = left == Some(PrevState::Runnable) && !charged.yields;
+        let kernel = r.need_resched || preempts;
+        let told = kernel || left.is_none() && (r.irq || !charged.yields);
         let curr = charged.curr;
         if charged.asked && told {
             let baselines = Baselines {

@@ -16,6 +16,8 @@ pub(super) struct Times {
     leaves_queue: BTreeMap<i32, Vec<usize>>,
     /// Switches of each CPU from its idle task.
     leaves: Vec<Vec<usize>>,
+    /// All switches of each CPU.
+    switches: Vec<Vec<usize>>,
     /// All records of each CPU.
     own: Vec<Vec<usize>>,
     /// Probes that show the virtual runtime of each entity, by its address.
@@ -26,6 +28,7 @@ impl Times {
     pub(super) fn new(records: &[Record], nr_cpus: usize) -> Times {
         let mut times = Times {
             leaves: vec![Vec::new(); nr_cpus],
+            switches: vec![Vec::new(); nr_cpus],
             own: vec![Vec::new(); nr_cpus],
             ..Times::default()
         };
@@ -40,6 +43,7 @@ impl Times {
                     times.charges.entry(*pid).or_default().push((at, *runtime));
                 }
                 What::Switch { prev, next, .. } => {
+                    times.switches[cpu].push(at);
                     if prev.pid == 0 {
                         times.leaves[cpu].push(at);
                     }
@@ -109,6 +113,14 @@ impl Times {
         let shown = self.shown.get(&address)?;
         shown
             .get(shown.partition_point(|&index| index <= at))
+            .copied()
+    }
+
+    /// A CPU's next switch after a record.
+    pub(super) fn switch(&self, cpu: u32, at: usize) -> Option<usize> {
+        let switches = &self.switches[cpu as usize];
+        switches
+            .get(switches.partition_point(|&index| index <= at))
             .copied()
     }
 

@@ -194,7 +194,10 @@ impl Follower<'_> {
             } else {
                 let read = if direct { wakeup.ts } else { r.ts };
                 let read = probed.unwrap_or(read);
-                if self.sched.is_fair(self.sched.rqs[cpu].curr) {
+                let curr = self.sched.rqs[cpu].curr;
+                if self.sched.is_fair(curr)
+                    && !self.sched.ses[self.sched.tasks[task].se].sched_delayed
+                {
                     self.uncharged_clock(cpu, task, read)
                 } else {
                     self.clock_at(cpu, read)

@@ -2,7 +2,7 @@
 //!
 //! Model.  `sched_yield()` is the only call that charges its task while it holds no lock but that of the queue, so
 //!         that preemption is disabled once. Then it calls `schedule()`, which does not charge again. If no switch
-//!         follows, the task was picked again.
+//!         follows, the task was picked again. A timer interrupt that comes before that finds preemption disabled.
 //! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`.
 
 use super::Follower;
@@ -24,6 +24,14 @@ impl Follower<'_> {
         self.take_effects(r.cpu);
         if !self.switches_next() {
             self.follow_same(r, clock);
+        }
+        self.cpu(r.cpu).yields = true;
+    }
+
+    /// A yield's `schedule()` is over at the next record out of interrupts, or if one comes while preemption is enabled.
+    pub(super) fn end_yield(&mut self, r: &Record) {
+        if !r.irq || r.what == What::Timer && r.preempt_depth == 0 {
+            self.cpu(r.cpu).yields = false;
         }
     }
 
