@@ -15,8 +15,7 @@
 use super::Follower;
 use super::cpu::ChargesOf;
 use super::tasks::stopper_cpu;
-use super::times::Times;
-use crate::record::{PrevState, Record, What};
+use crate::record::{Record, What};
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
 use fairwind_sched::task::Class;
 use fairwind_sched::{CfsRqId, CpuId, Sched, SeId, TaskId};
@@ -373,7 +372,6 @@ impl Follower<'_> {
     /// Finds each running task's next charge that ours has not made. All CPUs are looked at at each record, so this
     /// looks at little of each.
     fn look_ahead_for_charges(&mut self) {
-        let (names, times, records) = (&self.names, &self.times, self.records);
         let Sched {
             rqs,
             tasks,
@@ -394,12 +392,14 @@ impl Follower<'_> {
             let known = match charges.known {
                 Some(known) if known.hold(curr, since) => known,
                 _ => {
-                    let Some(pid) = names.pid(curr) else {
+                    let Some(pid) = self.names.pid(curr) else {
                         continue;
                     };
                     let task = curr;
-                    let first = times.charges(pid, since).first().copied();
-                    let uncharged = uncharged_switch(records, times, (rq.cpu.0, pid), since, first);
+                    let first = self.times.charges(pid, since).first().copied();
+                    let switch = self.times.makes_way(rq.cpu.0, pid, since);
+                    let uncharged =
+                        switch.filter(|switch| first.is_some_and(|(at, _)| *switch < at));
                     let known = ChargesOf {
                         task,
                         since,
@@ -471,26 +471,4 @@ impl Follower<'_> {
         }
         recorded
     }
-}
-
-/// The next switch of a CPU from a task that goes on being queued, if that is not charged before: the clock did not move until then.
-fn uncharged_switch(
-    records: &[Record],
-    times: &Times,
-    (cpu, pid): (u32, i32),
-    since: usize,
-    first: Option<(usize, u64)>,
-) -> Option<usize> {
-    let (charge, _) = first?;
-    let switch = times.switch(cpu, since).filter(|&switch| switch < charge)?;
-    let What::Switch {
-        prev,
-        prev_state,
-        next,
-    } = &records[switch].what
-    else {
-        return None;
-    };
-    let stays = prev.pid == pid && *prev_state == PrevState::Runnable && next.pid != 0;
-    stays.then_some(switch)
 }

@@ -1,7 +1,7 @@
 //! What comes later in the recording: when a task is next charged and what priority it shows, when a CPU next leaves
 //! idle.
 
-use crate::record::{Record, What};
+use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbeField;
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ pub(super) struct Times {
     leaves_queue: BTreeMap<i32, Vec<usize>>,
     /// Switches of each CPU from its idle task.
     leaves: Vec<Vec<usize>>,
-    /// All switches of each CPU.
-    switches: Vec<Vec<usize>>,
+    /// All switches of each CPU, and whom from if that one stays queued while another task runs.
+    switches: Vec<Vec<(usize, Option<i32>)>>,
     /// All records of each CPU.
     own: Vec<Vec<usize>>,
     /// Probes that show the virtual runtime of each entity, by its address.
@@ -42,8 +42,13 @@ impl Times {
                 What::Runtime { pid, runtime, .. } => {
                     times.charges.entry(*pid).or_default().push((at, *runtime));
                 }
-                What::Switch { prev, next, .. } => {
-                    times.switches[cpu].push(at);
+                What::Switch {
+                    prev,
+                    prev_state,
+                    next,
+                } => {
+                    let stays = *prev_state == PrevState::Runnable && next.pid != 0;
+                    times.switches[cpu].push((at, stays.then_some(prev.pid)));
                     if prev.pid == 0 {
                         times.leaves[cpu].push(at);
                     }
@@ -116,12 +121,11 @@ impl Times {
             .copied()
     }
 
-    /// A CPU's next switch after a record.
-    pub(super) fn switch(&self, cpu: u32, at: usize) -> Option<usize> {
+    /// A CPU's next switch after a record, if a task has to make way there and stays queued.
+    pub(super) fn makes_way(&self, cpu: u32, pid: i32, at: usize) -> Option<usize> {
         let switches = &self.switches[cpu as usize];
-        switches
-            .get(switches.partition_point(|&index| index <= at))
-            .copied()
+        let next = switches.get(switches.partition_point(|&(index, _)| index <= at))?;
+        (next.1 == Some(pid)).then_some(next.0)
     }
 
     /// The record, not before `at`, with which a CPU next leaves idle.
