@@ -49,7 +49,7 @@ fn averages_on_one_cpu() {
     expect(
         "averages-1cpu-6.12",
         &[
-            (Measure::State, 6326, 6301),
+            (Measure::State, 6326, 6322),
             (Measure::Pick, 1210, 1210),
             (Measure::Preemption, 1025, 1025),
         ],

@@ -3,8 +3,7 @@
 //! Model.   `update_curr` charges `clock - exec_start`, and `exec_start` is the clock of the last
 //!          charge: so `exec_start + runtime` is the queue's clock, to the nanosecond.
 //!          A probe may tell it, too (`clock`). Who is switched from without a charge, and stays queued, shows that the
-//!          clock did not move since the last one. A task whose dequeue was delayed is woken where it stands: that updates
-//!          the clock, and charges nobody.
+//!          clock did not move since the last one.
 //! Source.  kernel/sched/fair.c `update_curr` @ 6.1, 6.12.
 //! Deviations. When a CPU leaves idle, or goes on with a task that it pulled, no charge tells its clock. It was read before
 //!          the record, and before every later charge by at least what was charged since: the earliest of these times
@@ -245,6 +244,15 @@ impl Follower<'_> {
     pub(super) fn queue_on(&self, cpu: CpuId, se: SeId) -> CfsRqId {
         let group = self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].tg;
         self.sched.groups[group].cfs_rq[cpu.idx()]
+    }
+
+    /// The clock with which a task whose dequeue was delayed is woken where it stands. That charges nobody if a reschedule
+    /// had been asked for already, and then the `schedule()` that follows charges by the same clock.
+    pub(super) fn clock_of_requeue(&self, cpu: CpuId, ts: u64) -> u64 {
+        let next = self.times.records_of(cpu.0, self.at + 1).first();
+        let told = self.charges[cpu.idx()].next;
+        let told = told.filter(|(_, charge, _)| next == Some(charge));
+        told.map_or_else(|| self.clock_at(cpu, ts), |(_, _, clock)| clock)
     }
 
     /// The clock held by a CPU that leaves idle, if it can be that with which its next task began to run.

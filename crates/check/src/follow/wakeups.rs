@@ -194,13 +194,13 @@ impl Follower<'_> {
             } else {
                 let read = if direct { wakeup.ts } else { r.ts };
                 let read = probed.unwrap_or(read);
-                let curr = self.sched.rqs[cpu].curr;
-                if self.sched.is_fair(curr)
-                    && !self.sched.ses[self.sched.tasks[task].se].sched_delayed
-                {
-                    self.uncharged_clock(cpu, task, read)
-                } else {
+                let delayed = self.sched.ses[self.sched.tasks[task].se].sched_delayed;
+                if !self.sched.is_fair(self.sched.rqs[cpu].curr) {
                     self.clock_at(cpu, read)
+                } else if delayed {
+                    self.clock_of_requeue(cpu, read)
+                } else {
+                    self.uncharged_clock(cpu, task, read)
                 }
             }
         });
