@@ -3,7 +3,10 @@
 //! Model.  `sched_yield()` is the only call that charges its task while it holds no lock but that of the queue, so
 //!         that preemption is disabled once. Then it calls `schedule()`, which does not charge again. If no switch
 //!         follows, the task was picked again. A timer interrupt that comes before that finds preemption disabled.
+//!         What its tick asks for is forgotten in `schedule()`, and not judged unless a record in the interrupt shows it.
 //! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`.
+//! Deviations. A timer interrupt that is the next thing recorded after a yield, and finds preemption disabled, is taken to come
+//!         before its `schedule()`, though the task may have been picked again and gone on to another such place.
 
 use super::Follower;
 use crate::record::{Record, What};
@@ -28,7 +31,7 @@ impl Follower<'_> {
         self.cpu(r.cpu).yields = true;
     }
 
-    /// A yield's `schedule()` is over at the next record out of interrupts, or if one comes while preemption is enabled.
+    /// A yield's `schedule()` is over at the next record out of interrupts, or if a timer's finds preemption enabled.
     pub(super) fn end_yield(&mut self, r: &Record) {
         if !r.irq || r.what == What::Timer && r.preempt_depth == 0 {
             self.cpu(r.cpu).yields = false;
