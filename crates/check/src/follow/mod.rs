@@ -19,6 +19,7 @@ mod balance_again;
 mod changes;
 mod classify;
 mod clock;
+mod clock_limits;
 mod courses;
 mod cpu;
 mod forks;
