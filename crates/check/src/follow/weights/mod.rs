@@ -7,6 +7,7 @@
 
 mod decisions;
 mod shown;
+mod spans;
 
 use super::Follower;
 use crate::facts::Facts;
@@ -39,15 +40,15 @@ impl Weights {
             return told;
         }
         let mut weights = Weights::in_the_end(facts);
-        if records.iter().any(shows_weight) {
+        let are_shown = records.iter().any(shows_weight);
+        if are_shown {
             let shown = shown::learn(facts, |weights| {
                 follow(weights.clone(), false).shown_weights
             });
             weights.0.extend(shown.0);
         }
-        decisions::refine(weights, facts, records, |weights| {
-            follow(weights.clone(), true).judge.disagreements
-        })
+        let follow = |weights| follow(weights, true).judge.disagreements;
+        decisions::refine(weights, are_shown, facts, records, follow)
     }
 
     fn told(records: &[Record]) -> Weights {

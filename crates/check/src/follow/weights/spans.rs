@@ -1,0 +1,176 @@
+//! The course that groups' weights took, out of several ways to follow a recording.
+//!
+//! Model.   Each was followed with other weights of some groups. At each time the one is taken with which ours agrees more
+//!          often, with as few changes as that allows: the path of least cost through the disagreements of all.
+//! Deviations. A change comes in the middle of the time in which it can have come.
+
+use super::{Course, Weights};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// As many disagreements as a change must save.
+pub(super) const COST_OF_CHANGE: usize = 12;
+
+/// What follows from weights: at which records ours decides otherwise.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) weights: Weights,
+    pub(super) misses: Vec<usize>,
+}
+
+/// From which record on which run is the best.
+type Spans = Vec<(usize, usize)>;
+
+impl Run {
+    /// How many disagreements and changes there are.
+    pub(super) fn cost(&self) -> usize {
+        let changes = self.weights.0.values().map(|course| course.len() - 1);
+        self.misses.len() + COST_OF_CHANGE * changes.max().unwrap_or(0)
+    }
+}
+
+impl Weights {
+    /// The same, but for one group.
+    pub(super) fn with(&self, path: &str, course: Course) -> Weights {
+        let mut weights = self.clone();
+        weights.0.insert(path.to_owned(), course);
+        weights
+    }
+}
+
+/// The weights of the first run, but for these groups, which have those of the run that is the best at each time.
+pub(super) fn best_of(runs: &[Run], paths: &[String]) -> Weights {
+    let spans = spans(runs, paths);
+    let mut weights = runs[0].weights.clone();
+    for path in paths {
+        let courses: Vec<&Course> = runs.iter().map(|run| &run.weights.0[path]).collect();
+        weights = weights.with(path, joined(&courses, &spans));
+    }
+    weights
+}
+
+/// What a group weighs when a record is followed.
+fn shares_at(course: &Course, at: usize) -> u64 {
+    let begun = course.iter().take_while(|(from, _)| *from <= at);
+    begun.last().map_or(course[0].1, |(_, shares)| *shares)
+}
+
+/// The course that is that of one run after the other.
+fn joined(courses: &[&Course], spans: &Spans) -> Course {
+    let changes = courses.iter().copied().flatten().map(|(from, _)| *from);
+    let times: BTreeSet<usize> = spans.iter().map(|(from, _)| *from).chain(changes).collect();
+    let mut course = Course::new();
+    for time in times {
+        let begun = spans.iter().take_while(|(from, _)| *from <= time);
+        let run = begun.last().map_or(0, |(_, run)| *run);
+        let shares = shares_at(courses[run], time);
+        if course.last().is_none_or(|(_, before)| *before != shares) {
+            course.push((time, shares));
+        }
+    }
+    course
+}
+
+/// The spans of records in which one run is better than the others, so that the fewest disagreements and changes of these
+/// groups' weights are left. In the end it is the first run.
+fn spans(runs: &[Run], paths: &[String]) -> Spans {
+    let shares = |run: usize, at: usize| {
+        let courses = paths.iter().map(move |path| &runs[run].weights.0[path]);
+        courses.map(move |course| shares_at(course, at))
+    };
+    let mut events: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (run, of_run) in runs.iter().enumerate() {
+        for &at in &of_run.misses {
+            events.entry(at).or_default().push(run);
+        }
+        for (at, _) in paths.iter().flat_map(|path| &of_run.weights.0[path]) {
+            events.entry(*at).or_default();
+        }
+    }
+    let end = events.last_key_value().map_or(0, |(at, _)| at + 1);
+    // The least cost of what ends with each run, and which run that was with before each event.
+    let mut costs = vec![0; runs.len()];
+    let mut before: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut last = 0;
+    for (&at, misses) in events.iter().chain([(&end, &Vec::new())]) {
+        let cost = |from: usize, to: usize| {
+            let changes = !shares(from, last).eq(shares(to, at));
+            costs[from] + if changes { COST_OF_CHANGE } else { 0 }
+        };
+        let come = (0..runs.len()).map(|to| {
+            let all = (0..runs.len()).map(|from| (cost(from, to), from != to, from));
+            let (cost, _, from) = all.min().unwrap_or_default();
+            (cost, from)
+        });
+        let (mut new, from): (Vec<usize>, Vec<usize>) = come.unzip();
+        for run in misses {
+            new[*run] += 1;
+        }
+        before.push((at, from));
+        (costs, last) = (new, at);
+    }
+    let mut spans = Spans::new();
+    let mut run = 0;
+    let mut end = end;
+    for (at, before) in before.iter().rev() {
+        if before[run] != run {
+            // From here on it costs the same until the one before disagrees.
+            let misses = &runs[before[run]].misses;
+            let next = misses[misses.partition_point(|miss| miss < at)..].first();
+            let until = next.map_or(end, |next| end.min(*next));
+            end = at.midpoint(until);
+            spans.push((end, run));
+            run = before[run];
+        }
+    }
+    spans.push((0, run));
+    spans.reverse();
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(shares: u64, misses: &[(usize, usize)]) -> Run {
+        let weights = Weights::default().with("/a", vec![(0, shares)]);
+        let misses = misses
+            .iter()
+            .flat_map(|&(from, n)| from..from + n)
+            .collect();
+        Run { weights, misses }
+    }
+
+    #[test]
+    fn the_better_run_is_taken_where_it_saves_more_than_a_change_costs() {
+        let spans = |one: &[(usize, usize)], other: &[(usize, usize)], third: &[(usize, usize)]| {
+            spans(
+                &[run(10, one), run(20, other), run(30, third)],
+                &["/a".to_owned()],
+            )
+        };
+        let many = (0, 2000);
+        // Few disagreements that the other lacks are no reason to change, many are, until it has many.
+        assert_eq!(spans(&[(0, COST_OF_CHANGE)], &[], &[many]), [(0, 0)]);
+        let changed = spans(&[(100, 50)], &[(500, 50)], &[many]);
+        assert_eq!(changed, [(0, 1), (325, 0)], "between 150 and 500");
+        let in_between = spans(&[(400, 50)], &[(100, 50), (900, 50)], &[many]);
+        assert_eq!(in_between, [(0, 0), (275, 1), (675, 0)]);
+        // Its end is the recording's: after that there is nothing to be better at.
+        let ends = spans(&[(100, 50)], &[], &[]);
+        assert_eq!(ends, [(0, 1), (150, 0)]);
+        // One after the other.
+        let three = spans(&[(100, 500)], &[(400, 900)], &[(100, 300), (600, 100)]);
+        assert_eq!(three, [(0, 1), (400, 2), (600, 0)]);
+    }
+
+    #[test]
+    fn courses_are_joined_where_one_changes_to_the_other() {
+        let one = vec![(0, 10), (600, 30)];
+        let other = vec![(0, 20)];
+        let joined = |spans: &[(usize, usize)]| joined(&[&one, &other], &spans.to_vec());
+        assert_eq!(joined(&[(0, 0)]), one);
+        assert_eq!(joined(&[(0, 1), (500, 0)]), [(0, 20), (500, 10), (600, 30)]);
+        let span = joined(&[(0, 0), (300, 1), (700, 0)]);
+        assert_eq!(span, [(0, 10), (300, 20), (700, 30)]);
+    }
+}
