@@ -20,6 +20,8 @@ use crate::units::{CfsRqId, SeId};
 const MOST_SLICES: u64 = 8;
 /// How many places the origin may have that an average was rounded to, on each side.
 const MOST_ORIGINS: i128 = 12;
+/// For whom whole numbers come out is told only of those who weigh so much: of one that weighs 3 they do in every third case.
+const LEAST_TELLING: i64 = 16;
 /// How many bits of a weight the sums leave out.
 const SHIFT: u32 = 10;
 
@@ -87,6 +89,9 @@ impl Sched {
     /// The entity as it is if it alone makes for so much `more` of both sums.
     fn fit(&self, cfs_rq: CfsRqId, se: SeId, more: More) -> Option<Fit> {
         let weight = self.told_weight(se, more.load)?;
+        if weight < LEAST_TELLING {
+            return None;
+        }
         let (key, own) = self.key_and_weight(cfs_rq, se);
         let sum = key.checked_mul(own)?.checked_add(more.sum)?;
         if sum % weight != 0 {
@@ -118,7 +123,8 @@ impl Sched {
         let cfs = &self.cfs_rqs[cfs_rq];
         let waiting = cfs.timeline.iter().map(|entry| entry.se);
         let se = only(waiting.filter(|&se| se != shown && self.is_unsure(se)))?;
-        let weight = i128::from(self.told_weight(se, more.load).filter(|_| more.load == 0)?);
+        let weight = self.told_weight(se, more.load).filter(|_| more.load == 0)?;
+        let weight = i128::from(Some(weight).filter(|weight| *weight >= LEAST_TELLING)?);
         let [sum, load, total] =
             [more.sum, cfs.avg_load.cast_signed(), cfs.zero_weight].map(i128::from);
         // Where the average of `total` was so much ahead that `sum` is more, but for its rounding.
@@ -250,6 +256,20 @@ mod tests {
         assert_eq!(sched.ses[group].load.weight, 1000 << 10 | 1023);
         let moved = sched.ses[group].vruntime.wrapping_sub(origin);
         assert_eq!(moved.cast_signed(), key + 500);
+    }
+
+    #[test]
+    fn who_weighs_little_is_not_told_by_whole_numbers() {
+        let (mut sched, [alone, group]) = waiting();
+        let root = sched.rqs[CPU].cfs;
+        let tg = sched.cfs_rqs[sched.ses[group].my_q].tg;
+        sched.set_shares(tg, 3, 1000).unwrap();
+        let before = [alone, group].map(|se| sched.ses[se].vruntime);
+        let (sum, load) = sums(&sched);
+        sched.follow_sums(root, SeId::NONE, sum + 3000, load);
+        assert_eq!([alone, group].map(|se| sched.ses[se].vruntime), before);
+        sched.follow_sums(root, SeId::NONE, sum + 1024 * 500, load);
+        assert_eq!(sched.ses[alone].vruntime, before[0] + 500);
     }
 
     #[test]
