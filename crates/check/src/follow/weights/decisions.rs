@@ -12,7 +12,7 @@ use super::{Course, DEFAULT_SHARES, Weights};
 use crate::facts::Facts;
 use crate::judge::{Disagreement, Measure};
 use crate::record::Record;
-use fairwind_sched::entity::scale_load;
+use fairwind_sched::entity::{scale_load, scale_load_down};
 use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::slice;
@@ -26,11 +26,15 @@ const MOST_ROUNDS: usize = 3;
 const MOST_TURNS: usize = 4;
 /// `cpu.shares` that a group may have had.
 const OCTAVES: [u64; 7] = [128, 256, 512, DEFAULT_SHARES, 2048, 4096, 8192];
-/// By which parts of an octave a weight that was found may be off.
-const PARTS: [f64; 4] = [-0.4, -0.1, 0.1, 0.4];
+/// By which parts of an octave a weight that was found may be off, at first and in the end.
+const FAR: [f64; 4] = [-0.4, -0.1, 0.1, 0.4];
+const NEAR: [f64; 4] = [-0.03, -0.01, 0.01, 0.03];
 
 /// What a group weighs lasts for so long at least.
 const LEAST_LASTS_NS: u64 = 50_000_000;
+
+/// Somebody sets round numbers of `cpu.shares`.
+const ROUND: [u64; 3] = [10, 100, 1000];
 
 /// Looks for the weights with which ours agrees most often.
 struct Search<'a, F> {
@@ -67,12 +71,13 @@ pub(super) fn refine(
     for _ in 0..MOST_ROUNDS {
         let before = search.best.cost();
         search.in_turn(some, octaves);
-        search.in_turn(some, |_, course| near(course));
+        search.in_turn(some, |_, course| near(course, &FAR, &[]));
         search.improve(&paths, vec![Weights::as_made(facts)]);
         if search.best.cost() + COST_OF_CHANGE > before {
             break;
         }
     }
+    search.in_turn(some, |_, course| near(course, &NEAR, &ROUND));
     search.best.weights
 }
 
@@ -139,18 +144,35 @@ fn run(weights: Weights, records: &[Record], follow: impl Fn(Weights) -> Vec<Dis
     Run { weights, misses }
 }
 
-/// The weights of a course, and near those that are neither the first nor the last of a group.
-fn near(course: &Course) -> BTreeSet<u64> {
-    let (made, last) = (
-        scale_load(DEFAULT_SHARES),
-        course.last().map(|(_, shares)| *shares),
-    );
-    let found = course.iter().map(|(_, shares)| *shares);
-    let guessed = found
-        .clone()
-        .filter(|shares| *shares != made && Some(*shares) != last);
-    let near = guessed.flat_map(|shares| PARTS.map(|part| (shares as f64 * part.exp2()) as u64));
-    near.chain(found).chain([made]).collect()
+/// The weights of a course, and near those that are neither the first nor the last of a group: off by these parts of an
+/// octave, and so round.
+fn near(course: &Course, parts: &[f64], round: &[u64]) -> BTreeSet<u64> {
+    let made = scale_load(DEFAULT_SHARES);
+    let last = course.last().map(|(_, shares)| *shares);
+    let found: BTreeSet<u64> = course
+        .iter()
+        .map(|(_, shares)| *shares)
+        .chain([made])
+        .collect();
+    let mut near = found.clone();
+    for &shares in found
+        .iter()
+        .filter(|shares| **shares != made && Some(**shares) != last)
+    {
+        near.extend(
+            parts
+                .iter()
+                .map(|part| (shares as f64 * part.exp2()) as u64),
+        );
+        let shares = scale_load_down(shares);
+        let below = round
+            .iter()
+            .map(|to| shares / to * to)
+            .filter(|below| *below > 0);
+        let above = round.iter().map(|to| shares.next_multiple_of(*to));
+        near.extend(below.chain(above).map(scale_load));
+    }
+    near
 }
 
 /// What each of them comes to, on all CPUs.
