@@ -589,9 +589,9 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2414, 2220),
-            (Measure::Pick, 515, 493),
-            (Measure::Preemption, 612, 576),
+            (Measure::State, 2414, 2222),
+            (Measure::Pick, 517, 496),
+            (Measure::Preemption, 608, 575),
             (Measure::Placement, 485, 478),
             (Measure::Balance, 57, 49),
         ],

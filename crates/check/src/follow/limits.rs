@@ -319,8 +319,8 @@ impl Follower<'_> {
         queues
     }
 
-    /// The kernel's tick goes on with who runs, ours would switch: is that because the one whom ours would run next is
-    /// out of runtime?
+    /// The kernel's tick goes on with who runs, ours would ask for another pick: is that because the one whom ours would run
+    /// next is out of runtime, or, if that is who runs, because all others are, and it is alone?
     pub(super) fn throttle_next(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
         let curr = self.sched.rqs[cpu].curr;
@@ -330,30 +330,42 @@ impl Follower<'_> {
         let mut copy = self.copy();
         copy.newidle_balancing = false;
         let next = copy.schedule(cpu, self.sched.rqs[cpu].clock, false).next;
-        self.throttle_passed(r, next, curr);
+        if next != curr {
+            self.throttle_passed(r, next, curr);
+            return;
+        }
+        let mut others = self.candidates(cpu);
+        others.retain(|other| *other != curr);
+        if others.iter().all(|&other| self.is_passed(r, other, curr)) {
+            for other in others {
+                self.throttle_above(r, other, curr);
+            }
+        }
     }
 
     /// The kernel passed over a task: it is out of runtime if it does not run until its group has some again.
     pub(super) fn throttle_passed(&mut self, r: &Record, task: TaskId, runs: TaskId) {
+        if self.is_passed(r, task, runs) {
+            self.throttle_above(r, task, runs);
+        }
+    }
+
+    /// Does a task with a limit not run until its group has runtime again?
+    fn is_passed(&self, r: &Record, task: TaskId, runs: TaskId) -> bool {
         let (Some(pid), Some(cfs_rq)) = (self.pid(task), self.least_left(task, runs)) else {
-            return;
+            return false;
         };
         let refill = self.sched.groups[self.sched.cfs_rqs[cfs_rq].tg]
             .bandwidth
             .period_expires;
-        if refill <= r.ts {
-            return;
-        }
         let until_refill = self.records[self.at + 1..].iter();
         let mut until_refill = until_refill.take_while(|r| r.ts < refill);
-        let goes_on = until_refill.any(|r| match &r.what {
+        let goes_on = |r: &Record| match &r.what {
             What::Switch { next, .. } => next.pid == pid,
             What::Migrate { pid: moved, .. } => *moved == pid,
             _ => false,
-        });
-        if !goes_on {
-            self.throttle_above(r, task, runs);
-        }
+        };
+        refill > r.ts && !until_refill.any(goes_on)
     }
 
     /// The queue above a task, and not above the one that `runs`, that has least left of its limit.
