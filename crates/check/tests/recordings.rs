@@ -575,10 +575,10 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7401, 6648),
-            (Measure::Pick, 692, 690),
-            (Measure::Preemption, 593, 590),
-            (Measure::Placement, 575, 565),
+            (Measure::State, 7403, 6684),
+            (Measure::Pick, 694, 693),
+            (Measure::Preemption, 596, 593),
+            (Measure::Placement, 575, 566),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -589,11 +589,11 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2414, 2222),
-            (Measure::Pick, 517, 496),
-            (Measure::Preemption, 608, 575),
+            (Measure::State, 2417, 2233),
+            (Measure::Pick, 515, 509),
+            (Measure::Preemption, 579, 568),
             (Measure::Placement, 485, 478),
-            (Measure::Balance, 57, 49),
+            (Measure::Balance, 57, 53),
         ],
     );
 }

@@ -2,12 +2,14 @@
 //!
 //! Model.      However many periods a group has run, it has used no more than its quota in each, its burst, and what its CPUs
 //!             ran before they were found to have nothing left, once: that is paid back. While it uses more and more than that
-//!             before it is first seen to go back to work, it has no limit.
+//!             before it is first seen to go back to work, it has no limit. With that begin, and with earlier and later ones,
+//!             the recording is followed, and the one is taken with which ours decides otherwise least often.
 //! Units.      ns of the trace clock.
 //! Source.     kernel/sched/fair.c `__refill_cfs_bandwidth_runtime` @ 6.1, 6.12.
 //! Deviations. From then on it is taken to have the limit that it has in the end: others in between are not recorded.
 
 use super::phases;
+use super::tries::side_by_side;
 use crate::facts::GroupFacts;
 use crate::record::{Record, What};
 use std::collections::BTreeMap;
@@ -15,6 +17,9 @@ use std::collections::BTreeMap;
 const NS_PER_US: u64 = 1000;
 /// So long does each CPU run before it is found to have nothing left, in emulation.
 const LATE_NS: u64 = 50_000_000;
+/// By how much a begin is moved, one after the other, and how often in one direction.
+const MOVES_NS: [u64; 5] = [160_000_000, 80_000_000, 40_000_000, 20_000_000, 10_000_000];
+const MOST_MOVES: usize = 4;
 
 /// A group with a limit.
 struct Limited {
@@ -32,7 +37,7 @@ struct Limited {
 }
 
 /// When the limits begin that are not there from the start, by the path of the group.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Begins(BTreeMap<String, u64>);
 
 impl Begins {
@@ -86,6 +91,45 @@ impl Begins {
                 }
                 _ => {}
             }
+        }
+        begins
+    }
+
+    /// The same, but where others are better: `misses` tells how often ours decides otherwise with some.
+    pub(super) fn refine(self, misses: impl Fn(&Begins) -> usize + Sync) -> Begins {
+        if self.0.is_empty() {
+            return self;
+        }
+        let mut best = (misses(&self), self);
+        for by in MOVES_NS {
+            let paths: Vec<String> = best.1.0.keys().cloned().collect();
+            for path in paths {
+                for _ in 0..MOST_MOVES {
+                    let others = [
+                        best.1.moved(&path, by, false),
+                        best.1.moved(&path, by, true),
+                    ];
+                    let of_others = side_by_side(&others, &misses);
+                    let tried = of_others.into_iter().zip(others);
+                    match tried.min_by_key(|(misses, _)| *misses) {
+                        Some(better) if better.0 < best.0 => best = better,
+                        _ => break,
+                    }
+                }
+            }
+        }
+        best.1
+    }
+
+    /// The limit of one group begins earlier or later.
+    fn moved(&self, path: &str, by: u64, later: bool) -> Begins {
+        let mut begins = self.clone();
+        for (_, begin) in begins.0.iter_mut().filter(|(of, _)| *of == path) {
+            *begin = if later {
+                begin.saturating_add(by)
+            } else {
+                begin.saturating_sub(by)
+            };
         }
         begins
     }
@@ -168,5 +212,22 @@ mod tests {
         assert_eq!(begins.between(0, 350 * MS), ["/a"]);
         assert_eq!(begins.of("/a/b"), None);
         assert!(Begins::find(&groups, &records[..5], 1).of("/a").is_none());
+    }
+
+    #[test]
+    fn a_begin_is_moved_to_where_ours_decides_otherwise_least_often() {
+        let begins = |a: u64, b: u64| {
+            Begins(BTreeMap::from([
+                ("/a".to_owned(), a * MS),
+                ("/b".to_owned(), b * MS),
+            ]))
+        };
+        let misses = |begins: &Begins| {
+            let apart = |path, from: u64| begins.of(path).unwrap_or(0).abs_diff(from * MS);
+            ((apart("/a", 300) + apart("/b", 900)) / MS) as usize
+        };
+        let refined = begins(1000, 1000).refine(misses);
+        assert_eq!(refined.0, begins(300, 900).0);
+        assert_eq!(Begins::default().refine(|_| 0).0, BTreeMap::new());
     }
 }

@@ -43,6 +43,7 @@ mod placing_clock;
 mod races;
 mod requeues;
 mod returns;
+mod settings;
 mod softirq;
 mod spans;
 mod start;
@@ -55,6 +56,7 @@ mod ticks;
 mod timekeeper;
 mod times;
 mod told;
+mod tries;
 mod wakees;
 mod wakeups;
 mod weights;
@@ -77,6 +79,7 @@ use learned::Learned;
 use limits::Limits;
 use phases::Phases;
 use placement::Placement;
+use settings::Settings;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasks::Names;
 use times::Times;
@@ -178,16 +181,9 @@ pub(crate) struct Follower<'a> {
 
 /// Follows a recording to its end.
 pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
-    let weights = Weights::find(facts, records, |weights, mends_loads| {
-        let mut follower = Follower::new(facts, records, weights, Learned::default());
-        if !mends_loads {
-            follower.sched.leave_loads();
-        }
-        follower.follow();
-        follower
-    });
+    let settings = Settings::find(facts, records);
     let follow = |learned| {
-        let mut follower = Follower::new(facts, records, weights.clone(), learned);
+        let mut follower = Follower::new(facts, records, settings.clone(), learned);
         follower.report_weights();
         follower.follow();
         follower
@@ -204,7 +200,7 @@ impl<'a> Follower<'a> {
     fn new(
         facts: &'a Facts,
         records: &'a [Record],
-        weights: Weights,
+        settings: Settings,
         learned: Learned,
     ) -> Follower<'a> {
         let start = records.first().map_or(0, |record| record.ts);
@@ -253,7 +249,7 @@ impl<'a> Follower<'a> {
             shows_state: gaps::shows_state(records),
             exiting: BTreeSet::new(),
             groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
-            weights,
+            weights: settings.weights,
             shown_weights: Vec::new(),
             addresses: BTreeMap::new(),
             times: Times::new(records, nr_cpus),
@@ -262,7 +258,7 @@ impl<'a> Follower<'a> {
             unsure: BTreeSet::new(),
             from_before: BTreeSet::new(),
             limits: Limits::new(records, tick_nsec, phase),
-            limit_begins: limit_begins::Begins::find(&facts.groups, records, nr_cpus),
+            limit_begins: settings.limit_begins,
             phases,
             clock_told: BTreeMap::new(),
             passed_over: BTreeMap::new(),

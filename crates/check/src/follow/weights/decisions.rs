@@ -10,13 +10,12 @@
 use super::spans::{COST_OF_CHANGE, Run, best_of};
 use super::{Course, DEFAULT_SHARES, Weights};
 use crate::facts::Facts;
-use crate::judge::{Disagreement, Measure};
+use crate::follow::tries::{decisions, side_by_side};
+use crate::judge::Disagreement;
 use crate::record::Record;
 use fairwind_sched::entity::{scale_load, scale_load_down};
 use std::collections::BTreeSet;
-use std::num::NonZero;
 use std::slice;
-use std::thread;
 
 /// Groups that are looked at.
 const MOST_GROUPS: usize = 8;
@@ -135,9 +134,7 @@ impl<F: Fn(Weights) -> Vec<Disagreement> + Sync> Search<'_, F> {
 /// Follows the recording with these weights.
 fn run(weights: Weights, records: &[Record], follow: impl Fn(Weights) -> Vec<Disagreement>) -> Run {
     let disagreements = follow(weights.clone());
-    let decisions = disagreements.iter();
-    let mut misses: Vec<usize> = decisions
-        .filter(|d| d.measure != Measure::State)
+    let mut misses: Vec<usize> = decisions(&disagreements)
         .map(|d| records.partition_point(|r| r.ts < d.ts))
         .collect();
     misses.sort_unstable();
@@ -173,19 +170,4 @@ fn near(course: &Course, parts: &[f64], round: &[u64]) -> BTreeSet<u64> {
         near.extend(below.chain(above).map(scale_load));
     }
     near
-}
-
-/// What each of them comes to, on all CPUs.
-fn side_by_side<T: Sync, U: Send>(all: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let part = all.len().div_ceil(threads).max(1);
-    thread::scope(|scope| {
-        let f = &f;
-        let parts = all.chunks(part);
-        let workers = parts.map(|part| scope.spawn(move || part.iter().map(f).collect::<Vec<U>>()));
-        let workers: Vec<_> = workers.collect();
-        let done = workers.into_iter().map(|worker| worker.join());
-        done.flat_map(|part| part.expect("it does not panic"))
-            .collect()
-    })
 }
