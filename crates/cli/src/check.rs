@@ -7,8 +7,10 @@ use crate::profile::{change, warnings};
 use fairwind_check::report::percent;
 use fairwind_check::{Given, Measure, Recording, Report, check};
 use fairwind_machine::Machine;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Thousandths of a percent in a percent.
 const PERCENT: u64 = 1000;
@@ -136,7 +138,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Error> {
     let choice = change(profile, &args.features, &args.settings)?;
     warnings(&choice).for_each(|what| output::warning(&what));
     recording.set_profile(choice.profile);
+    let progress = progress();
     let report = check(&recording);
+    progress.finish_and_clear();
     match args.format {
         CheckFormat::Table => {
             output::print(&report.explain(args.explain, None))?;
@@ -149,6 +153,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Error> {
         }
     }
     Ok(met(&report, &args.require))
+}
+
+/// How long it has taken so far: a recording is followed once, or often if settings of groups are to be learned from it.
+fn progress() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}");
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.set_message("following the recording");
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
 /// A requirement on a measure without decisions is not met: nothing was shown.
