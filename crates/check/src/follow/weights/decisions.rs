@@ -29,6 +29,9 @@ const OCTAVES: [u64; 7] = [128, 256, 512, DEFAULT_SHARES, 2048, 4096, 8192];
 const FAR: [f64; 4] = [-0.4, -0.1, 0.1, 0.4];
 const NEAR: [f64; 4] = [-0.03, -0.01, 0.01, 0.03];
 
+/// What was shown gives way only to what saves so many disagreements.
+const LEAST_GAIN: usize = COST_OF_CHANGE / 3;
+
 /// What a group weighs lasts for so long at least.
 const LEAST_LASTS_NS: u64 = 50_000_000;
 
@@ -41,12 +44,11 @@ struct Search<'a, F> {
     /// Where ours disagrees with these weights.
     follow: F,
     best: Run,
-    /// Only what is as much better as a change is worth is taken.
+    /// The weights were shown: others must be better by more than by chance.
     are_shown: bool,
 }
 
-/// Mends weights by the disagreements of following the recording with others. Where the weights were shown, they give way
-/// only to what is as much better as a change is worth.
+/// Mends weights, guessed or shown, by the disagreements of following the recording with others.
 pub(super) fn refine(
     weights: Weights,
     are_shown: bool,
@@ -110,7 +112,7 @@ impl<F: Fn(Weights) -> Vec<Disagreement> + Sync> Search<'_, F> {
             self.leave_lasting(course);
         }
         let joined = run(&joined);
-        let least = if self.are_shown { COST_OF_CHANGE } else { 1 };
+        let least = if self.are_shown { LEAST_GAIN } else { 1 };
         let better = joined.cost() + least <= self.best.cost();
         if better {
             self.best = joined;
