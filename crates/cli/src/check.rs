@@ -157,11 +157,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Error> {
 
 /// How long it has taken so far: a recording is followed once, or often if settings of groups are to be learned from it.
 fn progress() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}");
+    let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}")
+        .expect("the template is well-formed");
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.set_style(style);
     bar.set_message("following the recording");
-    bar.enable_steady_tick(Duration::from_millis(100));
+    bar.enable_steady_tick(Duration::from_secs(1));
     bar
 }
 
