@@ -2,19 +2,19 @@
 //!
 //! Model.   While a group has another weight than in the kernel, ours keeps deciding otherwise. So the recording is followed
 //!          with other weights: with those that all groups are made with, and with one of many for each group in turn. A
-//!          group gets the best course through these (`spans`), then the next does, and so on while that helps. At first
+//!          group gets the best course through these (`best_course`), then the next does, and so on while that helps. At first
 //!          the weights are octaves apart, then near those found.
 //! Deviations. Weights that differ from the one that was found by less than decisions tell are not found, and of groups
 //!             eight are looked at.
 
-use super::spans::{COST_OF_CHANGE, Run, best_of};
+use super::best_course::{COST_OF_CHANGE, Run, best_of};
 use super::{Course, DEFAULT_SHARES, Weights};
 use crate::facts::Facts;
 use crate::follow::tries::{decisions, side_by_side};
 use crate::judge::Disagreement;
 use crate::record::Record;
 use fairwind_sched::entity::{scale_load, scale_load_down};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 /// Groups that are looked at.
@@ -29,9 +29,6 @@ const OCTAVES: [u64; 7] = [128, 256, 512, DEFAULT_SHARES, 2048, 4096, 8192];
 const FAR: [f64; 4] = [-0.4, -0.1, 0.1, 0.4];
 const NEAR: [f64; 4] = [-0.03, -0.01, 0.01, 0.03];
 
-/// What was shown gives way only to what saves so many disagreements.
-const LEAST_GAIN: usize = COST_OF_CHANGE / 3;
-
 /// What a group weighs lasts for so long at least.
 const LEAST_LASTS_NS: u64 = 50_000_000;
 
@@ -44,14 +41,16 @@ struct Search<'a, F> {
     /// Where ours disagrees with these weights.
     follow: F,
     best: Run,
-    /// The weights were shown: others must be better by more than by chance.
-    are_shown: bool,
+    /// The courses that were shown. To give one of them up must save as much as a change must.
+    shown: &'a Weights,
+    /// All that was followed: much of it is asked for again.
+    known: BTreeMap<Weights, Run>,
 }
 
 /// Mends weights, guessed or shown, by the disagreements of following the recording with others.
 pub(super) fn refine(
     weights: Weights,
-    are_shown: bool,
+    shown: &Weights,
     facts: &Facts,
     records: &[Record],
     follow: impl Fn(Weights) -> Vec<Disagreement> + Sync,
@@ -67,7 +66,8 @@ pub(super) fn refine(
         records,
         follow,
         best,
-        are_shown,
+        shown,
+        known: BTreeMap::new(),
     };
     for _ in 0..MOST_ROUNDS {
         let before = search.best.cost();
@@ -104,20 +104,41 @@ impl<F: Fn(Weights) -> Vec<Disagreement> + Sync> Search<'_, F> {
         if self.best.misses.len() <= COST_OF_CHANGE || others.is_empty() {
             return false;
         }
-        let run = |weights: &Weights| run(weights.clone(), self.records, &self.follow);
         let mut runs = vec![self.best.clone()];
-        runs.extend(side_by_side(&others, run));
+        runs.extend(self.runs(&others));
         let mut joined = best_of(&runs, paths);
         for course in joined.0.values_mut() {
             self.leave_lasting(course);
         }
-        let joined = run(&joined);
-        let least = if self.are_shown { LEAST_GAIN } else { 1 };
+        let gives_up = |(path, shown): (&String, &Course)| {
+            self.best.weights.0[path] == *shown && joined.0[path] != *shown
+        };
+        let least = if self.shown.0.iter().any(gives_up) {
+            COST_OF_CHANGE
+        } else {
+            1
+        };
+        let joined = self.runs(&[joined]).remove(0);
         let better = joined.cost() + least <= self.best.cost();
         if better {
             self.best = joined;
         }
         better
+    }
+
+    /// What follows from each of these weights.
+    fn runs(&mut self, all: &[Weights]) -> Vec<Run> {
+        let unknown = all
+            .iter()
+            .filter(|weights| !self.known.contains_key(weights));
+        let unknown: Vec<&Weights> = unknown.collect();
+        let run = |weights: &&Weights| run((*weights).clone(), self.records, &self.follow);
+        let runs = side_by_side(&unknown, run);
+        let found = unknown.into_iter().cloned().zip(runs);
+        self.known.extend(found);
+        all.iter()
+            .map(|weights| self.known[weights].clone())
+            .collect()
     }
 
     /// Leaves out of a course what does not last.

@@ -5,9 +5,9 @@
 //!          Where neither speaks against it, a group has its final weight from the start.
 //! Units.   Weights as the kernel holds them: `cpu.shares`, scaled as weights of entities are.
 
+mod best_course;
 mod decisions;
 mod shown;
-mod spans;
 
 use super::Follower;
 use crate::facts::Facts;
@@ -24,7 +24,7 @@ const DEFAULT_SHARES: u64 = 1024;
 type Course = Vec<(usize, u64)>;
 
 /// The courses of groups, by path, whose weights changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Weights(BTreeMap<String, Course>);
 
 impl Weights {
@@ -40,15 +40,15 @@ impl Weights {
             return told;
         }
         let mut weights = Weights::in_the_end(facts);
-        let are_shown = records.iter().any(shows_weight);
-        if are_shown {
-            let shown = shown::learn(facts, |weights| {
+        let mut shown = Weights::default();
+        if records.iter().any(shows_weight) {
+            shown = shown::learn(facts, |weights| {
                 follow(weights.clone(), false).shown_weights
             });
-            weights.0.extend(shown.0);
+            weights.0.extend(shown.0.clone());
         }
         let follow = |weights| follow(weights, true).judge.disagreements;
-        decisions::refine(weights, are_shown, facts, records, follow)
+        decisions::refine(weights, &shown, facts, records, follow)
     }
 
     fn told(records: &[Record]) -> Weights {
