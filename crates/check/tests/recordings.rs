@@ -589,11 +589,39 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2417, 2233),
+            (Measure::State, 2418, 2233),
             (Measure::Pick, 515, 509),
             (Measure::Preemption, 579, 568),
             (Measure::Placement, 485, 478),
             (Measure::Balance, 57, 53),
+        ],
+    );
+}
+
+#[test]
+fn limits_that_change_of_6_12() {
+    expect(
+        "changing-limits-6.12",
+        &[
+            (Measure::State, 12869, 10538),
+            (Measure::Pick, 1442, 1426),
+            (Measure::Preemption, 1253, 1246),
+            (Measure::Placement, 746, 728),
+            (Measure::Balance, 117, 106),
+        ],
+    );
+}
+
+#[test]
+fn limits_that_change_of_6_1() {
+    expect(
+        "changing-limits-6.1",
+        &[
+            (Measure::State, 4665, 4198),
+            (Measure::Pick, 1193, 1165),
+            (Measure::Preemption, 1362, 1340),
+            (Measure::Placement, 827, 802),
+            (Measure::Balance, 114, 99),
         ],
     );
 }

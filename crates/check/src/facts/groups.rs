@@ -29,6 +29,10 @@ pub(super) fn read<'a>(
             continue;
         };
         let path = if path.is_empty() { "/" } else { path };
+        if let Some(nr_periods) = nr_periods(file, value) {
+            groups.entry(path.to_owned()).or_default().nr_periods = nr_periods;
+            continue;
+        }
         if path != "/" && is_statistics(file) {
             with_statistics.insert(path.to_owned());
             continue;
@@ -45,6 +49,13 @@ pub(super) fn read<'a>(
 /// Has a cgroup of version 2 this file without the controller, too?
 fn is_statistics(file: &str) -> bool {
     matches!(file, "cpu.stat" | "cpu.stat.local" | "cpu.pressure")
+}
+
+/// How many periods a group with the controller had, if this is the file that says it.
+fn nr_periods(file: &str, value: &str) -> Option<u64> {
+    let mut words = value.split_whitespace();
+    words.find(|word| file == "cpu.stat" && *word == "nr_periods")?;
+    words.next()?.parse().ok()
 }
 
 /// Adds groups, and those that they are in.
@@ -109,12 +120,17 @@ mod tests {
         let text = "/sys/fs/cgroup/cpu/cpu.shares: 1024 \n\
             /sys/fs/cgroup/cpu/b/c/cpu.shares: 512 \n\
             /sys/fs/cgroup/cpu/b/c/cpu.cfs_quota_us: 30000 \n\
+            /sys/fs/cgroup/cpu/b/cpu.stat: nr_periods 69 nr_throttled 57 throttled_time 4 \n\
             /sys/fs/cgroup/cpu/b/cpu.cfs_quota_us: -1 \n";
         let (groups, _) = read(text.lines());
         assert_eq!(groups.len(), 3);
         assert_eq!(groups["/b/c"].shares, 512);
         assert_eq!(groups["/b/c"].quota_us, Some(30_000));
         assert_eq!(groups["/b"].quota_us, None);
+        assert_eq!(
+            (groups["/b"].nr_periods, groups["/b"].had_limit()),
+            (69, true)
+        );
         assert_eq!(groups["/"], GroupFacts::default());
     }
 

@@ -32,6 +32,15 @@ pub struct GroupFacts {
     pub burst_us: u64,
     /// `cpu.idle`.
     pub idle: bool,
+    /// `nr_periods` of `cpu.stat`: how many periods with a limit it had.
+    pub nr_periods: u64,
+}
+
+impl GroupFacts {
+    /// Has it a limit, or had it one?
+    pub(crate) fn had_limit(&self) -> bool {
+        self.quota_us.is_some() || self.nr_periods != 0
+    }
 }
 
 impl Default for GroupFacts {
@@ -42,6 +51,7 @@ impl Default for GroupFacts {
             period_us: 100_000,
             burst_us: 0,
             idle: false,
+            nr_periods: 0,
         }
     }
 }

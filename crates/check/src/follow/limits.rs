@@ -3,10 +3,10 @@
 //! Model.      A timer belongs to the CPU that armed it, and its handler runs in the first timer interrupt
 //!             of that CPU after it expired. When the queues that it gave runtime to go back to work: see `returns`.
 //! Source.     kernel/sched/fair.c `sched_cfs_period_timer`, `distribute_cfs_runtime` @ 6.1, 6.12.
-//! Deviations. Limits are set to what they are in the end, when the first task comes or the group keeps to them: changes are
-//!             not recorded.
+//! Deviations. Limits are set when the first task comes, or when they change: see `quotas`.
 
 use super::Follower;
+use super::quotas::NO_LIMIT;
 use super::tick_grid::Ticks;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbePoint;
@@ -38,8 +38,6 @@ pub(super) struct Limits {
     ticks: Ticks,
     /// Groups whose limit is set.
     set: BTreeSet<GroupId>,
-    /// Limits are set that begin until then.
-    begun: u64,
     /// The record of the interrupt that last gave a group's queues runtime.
     pub(super) refills: BTreeMap<GroupId, usize>,
     /// Groups whose queues go back to work in an interrupt that is not over.
@@ -80,28 +78,33 @@ impl Follower<'_> {
         if let Some((above, _)) = path.rsplit_once('/') {
             self.set_limits(r, above);
         }
+        let is_set = |group| self.limits.set.contains(group);
+        if path.len() <= 1 || self.groups.get(path).is_none_or(is_set) {
+            return;
+        }
+        let last = self.facts.groups.get(path).and_then(|facts| facts.quota_us);
+        let quota = self.quotas.value_at(path, self.at).or(last);
+        if let Some(quota_us) = quota.filter(|quota| *quota != NO_LIMIT) {
+            self.set_limit(r, path, quota_us);
+        }
+    }
+
+    fn set_limit(&mut self, r: &Record, path: &str, quota_us: u64) {
         let (Some(&group), Some(facts)) = (self.groups.get(path), self.facts.groups.get(path))
         else {
             return;
         };
-        let Some(quota_us) = facts.quota_us else {
-            return;
-        };
-        let begins = self.limit_begins.of(path);
-        if path.len() <= 1
-            || begins.is_some_and(|begins| begins > r.ts)
-            || !self.limits.set.insert(group)
-        {
-            return;
-        }
         let phase = self.phases.of(path);
-        if let Some(phase) = phase {
+        if self.limits.set.insert(group)
+            && let Some(phase) = phase
+        {
             self.sched.groups[group].bandwidth.period_expires = phase.expires;
         }
+        let burst_us = facts.burst_us.min(quota_us);
         let limit = BandwidthLimit {
-            quota: quota_us * NS_PER_US,
+            quota: quota_us.saturating_mul(NS_PER_US),
             period: facts.period_us * NS_PER_US,
-            burst: facts.burst_us * NS_PER_US,
+            burst: burst_us * NS_PER_US,
         };
         if self.sched.set_bandwidth(group, limit, r.ts).is_err() {
             self.judge.mended("groups with settings that cannot be");
@@ -109,13 +112,14 @@ impl Follower<'_> {
         self.take_effects(phase.map_or(r.cpu, |phase| phase.cpu));
     }
 
-    /// Before a record: limits that begin by then.
-    pub(super) fn begin_limits(&mut self, r: &Record) {
-        let after = std::mem::replace(&mut self.limits.begun, r.ts);
-        for path in self.limit_begins.between(after, r.ts) {
+    /// Before a record is followed: groups get the limits that they have from then on.
+    pub(super) fn change_limits(&mut self, r: &Record) {
+        let changes = self.quotas.changes(self.at);
+        let changes: Vec<(String, u64)> = changes.map(|(path, to)| (path.clone(), to)).collect();
+        for (path, quota_us) in changes {
             self.judge
                 .mended("limits that were set while their group worked");
-            self.set_limits(r, &path);
+            self.set_limit(r, &path, quota_us);
         }
     }
 

@@ -24,13 +24,13 @@ mod courses;
 mod cpu;
 mod forks;
 mod grid;
+mod group_courses;
 mod idle_scan;
 mod imbalance;
 mod jiffies;
 mod judge_moves;
 mod learned;
 mod leaving;
-mod limit_begins;
 mod limits;
 mod looks;
 mod moves;
@@ -40,6 +40,7 @@ mod passes;
 mod phases;
 mod placement;
 mod placing_clock;
+mod quotas;
 mod races;
 mod requeues;
 mod returns;
@@ -74,6 +75,7 @@ use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CfsRqId, CpuId, CpuMask, GroupId, Sched, SeId, TaskId};
+use group_courses::Courses;
 use jiffies::Jiffies;
 use learned::Learned;
 use limits::Limits;
@@ -85,7 +87,7 @@ use tasks::Names;
 use times::Times;
 use wakees::Wakees;
 use wakeups::PendingWakeup;
-use weights::{Shown, Weights};
+use weights::Shown;
 use whereabouts::Whereabouts;
 
 /// The programs of waker and wakee, and whether that slept interruptibly.
@@ -153,7 +155,7 @@ pub(crate) struct Follower<'a> {
     /// Tasks that have begun to exit and are still in their autogroup.
     exiting: BTreeSet<TaskId>,
     groups: BTreeMap<String, GroupId>,
-    weights: Weights,
+    weights: Courses,
     shown_weights: Vec<Shown>,
     /// Entities by the address that probes give them.
     addresses: BTreeMap<u64, SeId>,
@@ -167,7 +169,7 @@ pub(crate) struct Follower<'a> {
     from_before: BTreeSet<TaskId>,
     limits: Limits,
     phases: Phases,
-    limit_begins: limit_begins::Begins,
+    quotas: Courses,
     /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
     /// ours was ahead.
     clock_told: BTreeMap<SeId, (usize, i64)>,
@@ -258,7 +260,7 @@ impl<'a> Follower<'a> {
             unsure: BTreeSet::new(),
             from_before: BTreeSet::new(),
             limits: Limits::new(records, tick_nsec, phase),
-            limit_begins: settings.limit_begins,
+            quotas: settings.quotas,
             phases,
             clock_told: BTreeMap::new(),
             passed_over: BTreeMap::new(),
@@ -289,7 +291,7 @@ impl<'a> Follower<'a> {
             self.limit_clocks(record);
             self.begin_bounds();
             self.change_weights(record);
-            self.begin_limits(record);
+            self.change_limits(record);
             self.begin_told(record.cpu);
             self.record(record);
             self.cpu(record.cpu).last_resched = record.need_resched;

@@ -43,7 +43,7 @@ impl Phases {
         let limited: Vec<(&String, u64)> = facts
             .groups
             .iter()
-            .filter(|(_, group)| group.quota_us.is_some())
+            .filter(|(_, group)| group.had_limit())
             .map(|(path, group)| (path, group.period_us * NS_PER_US))
             .collect();
         if limited.is_empty() {

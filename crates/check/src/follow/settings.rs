@@ -5,49 +5,39 @@
 //! Invariants. Where nothing speaks against it, groups have their last settings from the start.
 
 use super::Follower;
+use super::group_courses::Courses;
 use super::learned::Learned;
-use super::limit_begins::Begins;
-use super::tries::decisions;
-use super::weights::Weights;
+use super::{quotas, weights};
 use crate::facts::Facts;
 use crate::record::Record;
 
 /// The settings of groups over time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
-    pub(super) weights: Weights,
-    pub(super) limit_begins: Begins,
+    pub(super) weights: Courses,
+    pub(super) quotas: Courses,
 }
 
 impl Settings {
     /// Finds them in a recording.
     pub(super) fn find(facts: &Facts, records: &[Record]) -> Settings {
-        let limit_begins = Begins::find(&facts.groups, records, facts.topology.nr_cpus());
-        let weights = Weights::find(facts, records, |weights, mends_loads| {
-            let limit_begins = limit_begins.clone();
-            let settings = Settings {
-                weights,
-                limit_begins,
-            };
-            let mut follower = Follower::new(facts, records, settings, Learned::default());
+        let follower = |settings| Follower::new(facts, records, settings, Learned::default());
+        let guessed = quotas::guess(facts, records);
+        let weights = weights::find(facts, records, |weights, mends_loads| {
+            let quotas = guessed.clone();
+            let mut follower = follower(Settings { weights, quotas });
             if !mends_loads {
                 follower.sched.leave_loads();
             }
             follower.follow();
             follower
         });
-        let limit_begins = limit_begins.refine(|limit_begins| {
-            let settings = Settings {
-                weights: weights.clone(),
-                limit_begins: limit_begins.clone(),
-            };
-            let mut follower = Follower::new(facts, records, settings, Learned::default());
+        let quotas = quotas::refine(guessed, facts, records, |quotas| {
+            let weights = weights.clone();
+            let mut follower = follower(Settings { weights, quotas });
             follower.follow();
-            decisions(&follower.judge.disagreements).count()
+            follower.judge.disagreements
         });
-        Settings {
-            weights,
-            limit_begins,
-        }
+        Settings { weights, quotas }
     }
 }

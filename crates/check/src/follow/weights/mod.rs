@@ -5,11 +5,11 @@
 //!          Where neither speaks against it, a group has its final weight from the start.
 //! Units.   Weights as the kernel holds them: `cpu.shares`, scaled as weights of entities are.
 
-mod best_course;
 mod decisions;
 mod shown;
 
 use super::Follower;
+use super::group_courses::{Course, Courses};
 use crate::facts::Facts;
 use crate::record::{Record, What};
 use fairwind_sched::entity::{scale_load, scale_load_down};
@@ -20,72 +20,57 @@ use std::collections::BTreeMap;
 /// `cpu.shares` of a group that is made.
 const DEFAULT_SHARES: u64 = 1024;
 
-/// A group's weights: from which record on, and how much. The first is that with which it is made.
-type Course = Vec<(usize, u64)>;
-
-/// The courses of groups, by path, whose weights changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Weights(BTreeMap<String, Course>);
-
-impl Weights {
-    /// The weights that are told, or else learned from following the recording with others.
-    pub(super) fn find<'a>(
-        facts: &'a Facts,
-        records: &'a [Record],
-        follow: impl Fn(Weights, bool) -> Follower<'a> + Sync,
-    ) -> Weights {
-        let told = Weights::told(records);
-        let set = |shares: u64| shares != DEFAULT_SHARES;
-        if told != Weights::default() || !facts.groups.values().any(|group| set(group.shares)) {
-            return told;
-        }
-        let mut weights = Weights::in_the_end(facts);
-        let mut shown = Weights::default();
-        if records.iter().any(shows_weight) {
-            shown = shown::learn(facts, |weights| {
-                follow(weights.clone(), false).shown_weights
-            });
-            weights.0.extend(shown.0.clone());
-        }
-        let follow = |weights| follow(weights, true).judge.disagreements;
-        decisions::refine(weights, &shown, facts, records, follow)
+/// The weights that are told, or else learned from following the recording with others.
+pub(super) fn find<'a>(
+    facts: &'a Facts,
+    records: &'a [Record],
+    follow: impl Fn(Courses, bool) -> Follower<'a> + Sync,
+) -> Courses {
+    let told = told(records);
+    let set = |shares: u64| shares != DEFAULT_SHARES;
+    if told != Courses::default() || !facts.groups.values().any(|group| set(group.shares)) {
+        return told;
     }
+    let mut weights = in_the_end(facts);
+    let mut shown = Courses::default();
+    if records.iter().any(shows_weight) {
+        shown = shown::learn(facts, |weights| {
+            follow(weights.clone(), false).shown_weights
+        });
+        weights.0.extend(shown.0.clone());
+    }
+    let follow = |weights| follow(weights, true).judge.disagreements;
+    decisions::refine(weights, &shown, facts, records, follow)
+}
 
-    fn told(records: &[Record]) -> Weights {
-        let mut paths = BTreeMap::new();
-        let mut weights = Weights::default();
-        for (at, r) in records.iter().enumerate() {
-            match &r.what {
-                What::Mkdir { id, path, .. } => {
-                    paths.insert(id, path);
-                }
-                What::SetShares { id, shares } => {
-                    let Some(&path) = paths.get(id) else { continue };
-                    let course = weights.0.entry(path.clone());
-                    course.or_insert_with(as_made).push((at, *shares));
-                }
-                _ => {}
+fn told(records: &[Record]) -> Courses {
+    let mut paths = BTreeMap::new();
+    let mut weights = Courses::default();
+    for (at, r) in records.iter().enumerate() {
+        match &r.what {
+            What::Mkdir { id, path, .. } => {
+                paths.insert(id, path);
             }
+            What::SetShares { id, shares } => {
+                let Some(&path) = paths.get(id) else { continue };
+                let course = weights.0.entry(path.clone());
+                course.or_insert_with(as_made).push((at, *shares));
+            }
+            _ => {}
         }
-        weights
     }
+    weights
+}
 
-    /// Groups whose weight was set have had that all the time.
-    fn in_the_end(facts: &Facts) -> Weights {
-        let groups = facts.groups.iter();
-        let set = groups.filter(|(_, group)| group.shares != DEFAULT_SHARES);
-        let course = |shares| vec![(0, scale_load(shares))];
-        Weights(
-            set.map(|(path, group)| (path.clone(), course(group.shares)))
-                .collect(),
-        )
-    }
-
-    /// Groups keep the weights that they are made with.
-    fn as_made(facts: &Facts) -> Weights {
-        let paths = facts.groups.keys().cloned();
-        Weights(paths.map(|path| (path, as_made())).collect())
-    }
+/// Groups whose weight was set have had that all the time.
+fn in_the_end(facts: &Facts) -> Courses {
+    let groups = facts.groups.iter();
+    let set = groups.filter(|(_, group)| group.shares != DEFAULT_SHARES);
+    let course = |shares| vec![(0, scale_load(shares))];
+    Courses(
+        set.map(|(path, group)| (path.clone(), course(group.shares)))
+            .collect(),
+    )
 }
 
 fn as_made() -> Course {
@@ -127,18 +112,15 @@ impl Follower<'_> {
         if told.contains(&true) {
             return;
         }
-        let changes = self.weights.0.values().map(|course| course.len() - 1);
-        for _ in 0..changes.sum() {
+        for _ in 0..self.weights.number_of_changes() {
             self.judge.mended("changes of groups' weights");
         }
     }
 
     /// Before a record is followed: groups get the weights that they have from then on.
     pub(super) fn change_weights(&mut self, r: &Record) {
-        for (path, course) in &self.weights.0 {
-            let changed = course.iter().skip(1).find(|(at, _)| *at == self.at);
-            let group = self.groups.get(path).copied();
-            let (Some(&(_, shares)), Some(group)) = (changed, group) else {
+        for (path, shares) in self.weights.changes(self.at) {
+            let Some(&group) = self.groups.get(path) else {
                 continue;
             };
             let shares = scale_load_down(shares);

@@ -1,4 +1,4 @@
-//! Weights of groups learned from what their entities are shown to weigh.
+//! Courses of groups learned from what their entities are shown to weigh.
 //!
 //! Model.   `place_entity` shows what a group's entity weighs on a CPU, and so do the sums of the queue where it waits, if ours
 //!          gives it another weight: the group's weight times the CPU's part of its load.
@@ -7,9 +7,11 @@
 //!          taken that is nearest to what was shown with the fewest changes.
 //! Deviations. A change comes with the first weight that shows it.
 
-use super::{Course, DEFAULT_SHARES, Weights};
+use super::DEFAULT_SHARES;
+use super::decisions::as_all_are_made;
 use crate::facts::Facts;
 use crate::follow::Follower;
+use crate::follow::group_courses::{Course, Courses};
 use fairwind_sched::entity::scale_load;
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint, Weighed};
 use std::collections::BTreeMap;
@@ -71,13 +73,13 @@ fn distance(views: &Views<'_>, shares: u64) -> f64 {
 }
 
 /// Learns the weights from what is shown while the recording is followed as `observe` does.
-pub(super) fn learn(facts: &Facts, observe: impl Fn(&Weights) -> Vec<Shown>) -> Weights {
-    let mut weights = Weights::default();
+pub(super) fn learn(facts: &Facts, observe: impl Fn(&Courses) -> Vec<Shown>) -> Courses {
+    let mut weights = Courses::default();
     let mut runs = vec![observe(&weights)];
     if learned(facts, &runs) == weights {
         return weights;
     }
-    runs.push(observe(&Weights::as_made(facts)));
+    runs.push(observe(&as_all_are_made(facts)));
     for _ in 0..ROUNDS {
         let next = learned(facts, &runs);
         if next == weights {
@@ -89,8 +91,8 @@ pub(super) fn learn(facts: &Facts, observe: impl Fn(&Weights) -> Vec<Shown>) -> 
     learned(facts, &runs)
 }
 
-fn learned(facts: &Facts, runs: &[Vec<Shown>]) -> Weights {
-    let mut weights = Weights::default();
+fn learned(facts: &Facts, runs: &[Vec<Shown>]) -> Courses {
+    let mut weights = Courses::default();
     for (path, group) in &facts.groups {
         let mut shown: BTreeMap<usize, Views<'_>> = BTreeMap::new();
         let own = runs.iter().flatten().filter(|shown| shown.path == *path);

@@ -1,19 +1,19 @@
-//! The course that groups' weights took, out of several ways to follow a recording.
+//! The courses that groups' settings took, out of several ways to follow a recording.
 //!
-//! Model.   Each was followed with other weights of some groups. At each time the one is taken with which ours agrees more
+//! Model.   Each was followed with other settings of some groups. At each time the one is taken with which ours agrees more
 //!          often, with as few changes as that allows: the path of least cost through the disagreements of all.
 //! Deviations. A change comes in the middle of the time in which it can have come.
 
-use super::{Course, Weights};
+use super::{Course, Courses, value_at};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As many disagreements as a change must save.
 pub(super) const COST_OF_CHANGE: usize = 12;
 
-/// What follows from weights: at which records ours decides otherwise.
+/// What follows from courses: at which records ours decides otherwise.
 #[derive(Clone)]
 pub(super) struct Run {
-    pub(super) weights: Weights,
+    pub(super) courses: Courses,
     pub(super) misses: Vec<usize>,
 }
 
@@ -23,35 +23,20 @@ type Spans = Vec<(usize, usize)>;
 impl Run {
     /// How many disagreements and changes there are.
     pub(super) fn cost(&self) -> usize {
-        let changes = self.weights.0.values().map(|course| course.len() - 1);
+        let changes = self.courses.0.values().map(|course| course.len() - 1);
         self.misses.len() + COST_OF_CHANGE * changes.max().unwrap_or(0)
     }
 }
 
-impl Weights {
-    /// The same, but for one group.
-    pub(super) fn with(&self, path: &str, course: Course) -> Weights {
-        let mut weights = self.clone();
-        weights.0.insert(path.to_owned(), course);
-        weights
-    }
-}
-
-/// The weights of the first run, but for these groups, which have those of the run that is the best at each time.
-pub(super) fn best_of(runs: &[Run], paths: &[String]) -> Weights {
+/// The courses of the first run, but for these groups, which have those of the run that is the best at each time.
+pub(super) fn best_of(runs: &[Run], paths: &[String]) -> Courses {
     let spans = spans(runs, paths);
-    let mut weights = runs[0].weights.clone();
+    let mut best = runs[0].courses.clone();
     for path in paths {
-        let courses: Vec<&Course> = runs.iter().map(|run| &run.weights.0[path]).collect();
-        weights = weights.with(path, joined(&courses, &spans));
+        let courses: Vec<&Course> = runs.iter().map(|run| &run.courses.0[path]).collect();
+        best = best.with(path, joined(&courses, &spans));
     }
-    weights
-}
-
-/// What a group weighs when a record is followed.
-fn shares_at(course: &Course, at: usize) -> u64 {
-    let begun = course.iter().take_while(|(from, _)| *from <= at);
-    begun.last().map_or(course[0].1, |(_, shares)| *shares)
+    best
 }
 
 /// The course that is that of one run after the other.
@@ -62,27 +47,27 @@ fn joined(courses: &[&Course], spans: &Spans) -> Course {
     for time in times {
         let begun = spans.iter().take_while(|(from, _)| *from <= time);
         let run = begun.last().map_or(0, |(_, run)| *run);
-        let shares = shares_at(courses[run], time);
-        if course.last().is_none_or(|(_, before)| *before != shares) {
-            course.push((time, shares));
+        let value = value_at(courses[run], time);
+        if course.last().is_none_or(|(_, before)| *before != value) {
+            course.push((time, value));
         }
     }
     course
 }
 
 /// The spans of records in which one run is better than the others, so that the fewest disagreements and changes of these
-/// groups' weights are left. In the end it is the first run.
+/// groups' settings are left. In the end it is the first run.
 fn spans(runs: &[Run], paths: &[String]) -> Spans {
-    let shares = |run: usize, at: usize| {
-        let courses = paths.iter().map(move |path| &runs[run].weights.0[path]);
-        courses.map(move |course| shares_at(course, at))
+    let values = |run: usize, at: usize| {
+        let courses = paths.iter().map(move |path| &runs[run].courses.0[path]);
+        courses.map(move |course| value_at(course, at))
     };
     let mut events: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (run, of_run) in runs.iter().enumerate() {
         for &at in &of_run.misses {
             events.entry(at).or_default().push(run);
         }
-        for (at, _) in paths.iter().flat_map(|path| &of_run.weights.0[path]) {
+        for (at, _) in paths.iter().flat_map(|path| &of_run.courses.0[path]) {
             events.entry(*at).or_default();
         }
     }
@@ -93,7 +78,7 @@ fn spans(runs: &[Run], paths: &[String]) -> Spans {
     let mut last = 0;
     for (&at, misses) in events.iter().chain([(&end, &Vec::new())]) {
         let cost = |from: usize, to: usize| {
-            let changes = !shares(from, last).eq(shares(to, at));
+            let changes = !values(from, last).eq(values(to, at));
             costs[from] + if changes { COST_OF_CHANGE } else { 0 }
         };
         let come = (0..runs.len()).map(|to| {
@@ -131,13 +116,13 @@ fn spans(runs: &[Run], paths: &[String]) -> Spans {
 mod tests {
     use super::*;
 
-    fn run(shares: u64, misses: &[(usize, usize)]) -> Run {
-        let weights = Weights::default().with("/a", vec![(0, shares)]);
+    fn run(value: u64, misses: &[(usize, usize)]) -> Run {
+        let courses = Courses::default().with("/a", vec![(0, value)]);
         let misses = misses
             .iter()
             .flat_map(|&(from, n)| from..from + n)
             .collect();
-        Run { weights, misses }
+        Run { courses, misses }
     }
 
     #[test]
