@@ -536,7 +536,7 @@ fn a_storm_of_forks_of_6_1() {
             (Measure::State, 18089, 18082),
             (Measure::Pick, 7072, 7067),
             (Measure::Preemption, 3611, 3610),
-            (Measure::Placement, 8854, 8795),
+            (Measure::Placement, 8854, 8799),
             (Measure::Balance, 1456, 1374),
         ],
     );

@@ -180,9 +180,8 @@ impl Follower<'_> {
 
     /// A task was woken as it went to sleep. Who wakes it waits for that and then chooses a CPU, if it does not leave that to the
     /// task's own CPU, and the task is not still queued there.
-    pub(super) fn count_early_wakeup(&mut self, here: CpuId, task: TaskId) {
+    pub(super) fn count_early_wakeup(&mut self, waker: TaskId, task: TaskId) {
         if self.is_ordinary(task) && !self.sched.tasks[task].is_queued() {
-            let waker = self.sched.rqs[here].curr;
             let (jiffies, hz) = (self.sched.jiffies, self.wakees.hz);
             self.wakees.counts(waker).record(task, jiffies, hz);
             self.sched.record_wakee(waker, task);

@@ -18,14 +18,17 @@ use fairwind_sched::{CpuId, TaskId};
 /// A wakeup that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingWakeup {
-    /// The waker's CPU.
+    /// The waker's CPU, and who ran there.
     by: u32,
+    waker: TaskId,
     /// When it began.
     ts: u64,
     wake_flags: u32,
     resched_before: bool,
     /// The task was running, about to sleep.
     running: bool,
+    /// And it was still queued, so that the waker waits for its queue's lock, and finds that it sleeps.
+    finds_asleep: bool,
     /// The task has left the CPU where it slept.
     migrated: bool,
     /// The CPU that queues it, to which it is still to be left: it was running when it was woken.
@@ -61,10 +64,12 @@ impl Follower<'_> {
         let placed = ahead.filter(|ahead| ahead.migrate.is_some() || ahead.remote);
         let pending = PendingWakeup {
             by: r.cpu,
+            waker: self.sched.rqs[CpuId(r.cpu)].curr,
             ts: r.ts,
             wake_flags,
             resched_before: r.need_resched,
             running,
+            finds_asleep: running && self.leaves_queue_next(pid, self.sched.tasks[task].cpu),
             migrated: false,
             left_to: target
                 .filter(|&cpu| (cpu as usize) < self.cpus.len())
@@ -76,6 +81,17 @@ impl Follower<'_> {
         if let Some(ahead) = ahead.filter(|_| !running && !queued && self.is_ordinary(task)) {
             self.begin_placement(r, pid, task, wake_flags, ahead);
         }
+    }
+
+    /// Is the task, which runs, charged once more before it is switched away from? Then it leaves its queue only now.
+    fn leaves_queue_next(&self, pid: i32, cpu: CpuId) -> bool {
+        let own = self.times.records_of(cpu.0, self.at + 1).iter();
+        let mut own = own.map(|&at| &self.records[at]);
+        let next =
+            own.find(|r| !r.irq && matches!(r.what, What::Runtime { .. } | What::Switch { .. }));
+        next.is_some_and(
+            |next| matches!(next.what, What::Runtime { pid: charged, .. } if charged == pid),
+        )
     }
 
     /// Tasks that were woken as they went to sleep: once they sleep, and the waker has recorded something else, it has left
@@ -177,8 +193,9 @@ impl Follower<'_> {
             return;
         }
         let cpu = CpuId(target);
-        if wakeup.running && (direct || cpu != self.sched.tasks[task].cpu) {
-            self.count_early_wakeup(CpuId(wakeup.by), task);
+        let selects = direct || wakeup.finds_asleep || cpu != self.sched.tasks[task].cpu;
+        if wakeup.running && selects {
+            self.count_early_wakeup(wakeup.waker, task);
         }
         self.set_prio(task, prio);
         let told = if direct {
