@@ -45,10 +45,14 @@ type Charges = Vec<(u64, u64)>;
 
 /// The limits that groups had, as far as what they used tells.
 pub(super) fn guess(facts: &Facts, records: &[Record]) -> Courses {
+    let mut courses = Courses::default();
+    let charges = charges(&facts.groups, records);
+    if charges.is_empty() {
+        return courses;
+    }
     let returns = phases::returns(records);
     let nr_cpus = facts.topology.nr_cpus();
-    let mut courses = Courses::default();
-    for (path, charges) in charges(&facts.groups, records) {
+    for (path, charges) in charges {
         let group = &facts.groups[path];
         let returns = returns.get(path).map_or(&[][..], Vec::as_slice);
         let Some(last) = group.quota_us else {
@@ -82,16 +86,15 @@ pub(super) fn refine(
     let charges = charges(&facts.groups, records);
     let levels = charges.iter().map(|(&path, charges)| {
         let period = facts.groups[path].period_us;
-        (path, levels(charges, period * NS_PER_US))
+        (path.as_str(), levels(charges, period * NS_PER_US))
     });
-    let levels: BTreeMap<&String, Vec<u64>> = levels.collect();
-    let last = |path: &String| facts.groups[path].quota_us.unwrap_or(NO_LIMIT);
-    let kept = |path: &str| [NO_LIMIT, last(&path.to_owned())];
+    let levels: BTreeMap<&str, Vec<u64>> = levels.collect();
+    let kept = |path: &str| [NO_LIMIT, facts.groups[path].quota_us.unwrap_or(NO_LIMIT)];
     let shown = Courses::default();
     let mut search = Search::new(quotas, &shown, records, follow);
     search.repeat(MOST_ROUNDS, |search| {
         search.in_turn(&paths, |path, _| {
-            let levels = levels[&path.to_owned()].iter().copied();
+            let levels = levels[path].iter().copied();
             levels.chain(kept(path)).collect()
         });
         search.in_turn(&paths, |path, course| near(course, &kept(path), &FAR, &[]));

@@ -20,7 +20,7 @@ const LEAST_LASTS_NS: u64 = 50_000_000;
 /// By how much a change is moved, one after the other, and how often in one direction.
 const MOVES_NS: [u64; 5] = [160_000_000, 80_000_000, 40_000_000, 20_000_000, 10_000_000];
 const MOST_MOVES: usize = 4;
-/// So many records are followed, and no further course is tried: about a minute.
+/// So many records are followed, and no further course is tried: about a minute and a half on two CPUs.
 const MOST_FOLLOWED: usize = 20_000_000;
 
 /// Looks for the courses with which ours agrees most often.
@@ -145,10 +145,10 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
 
     /// One change of a group comes earlier or later, but neither before the one before it nor after the next.
     fn moved(&self, path: &str, change: usize, by: u64, later: bool) -> Option<Courses> {
-        let course = &self.best.courses.0[path];
         if self.is_spent() {
             return None;
         }
+        let course = &self.best.courses.0[path];
         let ts = self.records.get(course[change].0)?.ts;
         let ts = if later {
             ts.saturating_add(by)

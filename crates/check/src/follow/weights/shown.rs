@@ -1,4 +1,4 @@
-//! Courses of groups learned from what their entities are shown to weigh.
+//! Weights of groups learned from what their entities are shown to weigh.
 //!
 //! Model.   `place_entity` shows what a group's entity weighs on a CPU, and so do the sums of the queue where it waits, if ours
 //!          gives it another weight: the group's weight times the CPU's part of its load.
