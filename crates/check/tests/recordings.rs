@@ -223,7 +223,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4812),
+            (Measure::State, 5293, 4830),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
@@ -251,11 +251,11 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10638, 8915),
-            (Measure::Pick, 905, 883),
-            (Measure::Preemption, 876, 869),
+            (Measure::State, 10653, 8973),
+            (Measure::Pick, 908, 889),
+            (Measure::Preemption, 875, 868),
             (Measure::Placement, 532, 526),
-            (Measure::Balance, 230, 188),
+            (Measure::Balance, 228, 193),
         ],
     );
 }
@@ -265,10 +265,10 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2095, 1984),
-            (Measure::Pick, 364, 360),
-            (Measure::Preemption, 392, 391),
-            (Measure::Placement, 350, 339),
+            (Measure::State, 2097, 1991),
+            (Measure::Pick, 364, 361),
+            (Measure::Preemption, 392, 392),
+            (Measure::Placement, 350, 346),
             (Measure::Balance, 34, 34),
         ],
     );
@@ -590,9 +590,9 @@ fn limits_set_late_of_6_1() {
         "late-limits-6.1",
         &[
             (Measure::State, 2418, 2233),
-            (Measure::Pick, 515, 509),
-            (Measure::Preemption, 579, 568),
-            (Measure::Placement, 485, 478),
+            (Measure::Pick, 517, 512),
+            (Measure::Preemption, 591, 583),
+            (Measure::Placement, 485, 479),
             (Measure::Balance, 57, 53),
         ],
     );
@@ -617,11 +617,11 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4665, 4198),
-            (Measure::Pick, 1193, 1165),
-            (Measure::Preemption, 1362, 1340),
-            (Measure::Placement, 827, 802),
-            (Measure::Balance, 114, 99),
+            (Measure::State, 4673, 4206),
+            (Measure::Pick, 1201, 1174),
+            (Measure::Preemption, 1401, 1373),
+            (Measure::Placement, 827, 804),
+            (Measure::Balance, 113, 99),
         ],
     );
 }

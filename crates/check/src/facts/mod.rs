@@ -205,11 +205,11 @@ impl Facts {
     }
 
     /// When the clock of timers was 0, in the trace's clock, if the kernel counts the periods of limits from
-    /// there; else each group has a phase of its own.
-    pub(crate) fn start_of_periods(&self) -> Option<u64> {
+    /// there; else each group has a phase of its own. The clock of timers may have begun before the trace's.
+    pub(crate) fn start_of_periods(&self) -> Option<i64> {
         let clock = self.clock.as_ref()?;
         match self.profile.release {
-            Release::V6_1 => clock.sched_clock.checked_sub(clock.ktime),
+            Release::V6_1 => clock.sched_clock.checked_signed_diff(clock.ktime),
             Release::V6_12 | Release::V6_18 => None,
         }
     }

@@ -126,9 +126,13 @@ impl Follower<'_> {
     /// Arms the timers that a call on `cpu` asked for; other effects are the trace's to tell.
     pub(super) fn take_effects(&mut self, cpu: u32) {
         for effect in std::mem::take(&mut self.sched.effects) {
-            let (timer, expires) = match effect {
-                Effect::StartPeriodTimer { group, expires } => ((group, Kind::Period), expires),
-                Effect::StartSlackTimer { group, expires } => ((group, Kind::Slack), expires),
+            let (timer, expires, cpu) = match effect {
+                Effect::StartPeriodTimer { group, expires } => {
+                    let period = self.sched.groups[group].bandwidth.period;
+                    let cpu = self.phases.serving_cpu(cpu, expires, period);
+                    ((group, Kind::Period), expires, cpu)
+                }
+                Effect::StartSlackTimer { group, expires } => ((group, Kind::Slack), expires, cpu),
                 _ => continue,
             };
             self.limits.armed.insert(timer, Armed { cpu, expires });

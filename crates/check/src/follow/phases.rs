@@ -6,6 +6,7 @@
 //!             Returns are seen where a task runs on an idle CPU that was runnable before and was neither
 //!             woken nor moved, and where `place_entity` in an interrupt shows a group's entity first.
 //!             Where periods begin with the clock of timers (6.1), the phase follows from that clock.
+//!             A timer that is believed on one CPU is on another one if that one's interrupts serve its next periods much sooner.
 //! Units.      ns of the trace clock.
 //! Source.     kernel/sched/fair.c `init_cfs_bandwidth`, `start_cfs_bandwidth` @ 6.1, 6.12.
 
@@ -16,6 +17,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_US: u64 = 1000;
+/// So many periods tell that a timer is on another CPU, if that serves each sooner: in the mean, by more than so many octaves.
+const TELLING_PERIODS: u64 = 10;
+const SOONER_OCTAVES: u64 = 3;
 /// More returns than this do not tell more.
 const MAX_RETURNS: usize = 64;
 /// `ENQUEUE_WAKEUP` alone.
@@ -34,6 +38,8 @@ pub(super) struct Phase {
 #[derive(Debug, Default)]
 pub(super) struct Phases {
     phases: BTreeMap<String, Phase>,
+    /// The timer interrupts of each CPU, if there are limits.
+    interrupts: BTreeMap<u32, Vec<u64>>,
 }
 
 impl Phases {
@@ -50,16 +56,16 @@ impl Phases {
             return phases;
         }
         let returns = returns(records);
-        let mut interrupts: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for r in records.iter().filter(|r| r.what == What::Timer) {
-            interrupts.entry(r.cpu).or_default().push(r.ts);
+            phases.interrupts.entry(r.cpu).or_default().push(r.ts);
         }
         let no_returns = Vec::new();
         for (path, period) in limited {
             let returns = returns.get(path).unwrap_or(&no_returns);
             let returns = &returns[..returns.len().min(MAX_RETURNS)];
-            let known = facts.start_of_periods().map(|start| start % period);
-            if let Some(phase) = best_phase(&interrupts, period, returns, known) {
+            let start = facts.start_of_periods();
+            let known = start.map(|start| i128::from(start).rem_euclid(i128::from(period)) as u64);
+            if let Some(phase) = best_phase(&phases.interrupts, period, returns, known) {
                 phases.phases.insert(path.clone(), phase);
             }
         }
@@ -69,6 +75,34 @@ impl Phases {
     /// The phase of a group's period, if the recording tells it.
     pub(super) fn of(&self, path: &str) -> Option<Phase> {
         self.phases.get(path).copied()
+    }
+
+    /// The CPU whose interrupt it is when a timer expires next that is believed on `cpu`.
+    pub(super) fn serving_cpu(&self, cpu: u32, expires: u64, period: u64) -> u32 {
+        let lateness = |interrupts: &[u64]| -> u64 {
+            let all =
+                (0..TELLING_PERIODS).map(|n| expires.saturating_add(n.saturating_mul(period)));
+            let late = all.map(|expires| {
+                let at = interrupts.partition_point(|&interrupt| interrupt < expires);
+                let late = interrupts.get(at).map(|served| served - expires);
+                logarithm(late.map_or(period, |late| late.min(period)))
+            });
+            late.sum()
+        };
+        let others = self
+            .interrupts
+            .iter()
+            .map(|(&other, at)| (lateness(at), other));
+        let (Some(interrupts), Some((least, other))) = (self.interrupts.get(&cpu), others.min())
+        else {
+            return cpu;
+        };
+        let sooner = 16 * SOONER_OCTAVES * TELLING_PERIODS;
+        if least + sooner < lateness(interrupts) {
+            other
+        } else {
+            cpu
+        }
     }
 }
 
@@ -268,6 +302,21 @@ mod tests {
         let expires = 7_300_000;
         assert_eq!(known, Some(Phase { expires, cpu: 1 }));
         assert_eq!(best_phase(&interrupts, 50 * MS, &[], None), None);
+    }
+
+    #[test]
+    fn a_timer_is_on_the_cpu_that_serves_it_much_sooner() {
+        let served = |late: u64| (0..12).map(|k| k * 50 * MS + 7 * MS + late).collect();
+        let phases = Phases {
+            interrupts: BTreeMap::from([(0, served(4 * MS)), (1, served(MS)), (2, vec![])]),
+            ..Phases::default()
+        };
+        let cpu = |believed| phases.serving_cpu(believed, 57 * MS, 50 * MS);
+        assert_eq!(
+            (cpu(0), cpu(1), cpu(2)),
+            (0, 1, 1),
+            "four times is not much"
+        );
     }
 
     #[test]

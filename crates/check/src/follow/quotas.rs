@@ -6,6 +6,7 @@
 //!             end had one before. One that went back to work again and again though it had used much less than its quota had
 //!             a lower one. For these groups the search for courses is made (`group_courses`): with their last limit,
 //!             without one, and with limits of which they used about as much for some time; then with others near those found.
+//!             A group that was made in the recording and has had about as many periods as fit in since had a limit throughout.
 //! Units.      Quotas in us, `NO_LIMIT` where there is none; otherwise ns of the trace clock.
 //! Source.     kernel/sched/fair.c `__refill_cfs_bandwidth_runtime` @ 6.1, 6.12.
 //! Deviations. Periods and bursts are taken to be what they are in the end.
@@ -62,10 +63,12 @@ pub(super) fn guess(facts: &Facts, records: &[Record]) -> Courses {
         let begins = begins(group, &charges, returns.first(), nr_cpus);
         let begins = begins.map(|ts| records.partition_point(|r| r.ts < ts));
         // The first one is when the group is made: nothing tells whether it had a limit by then.
-        if let Some(begins) = begins.filter(|begins| (1..records.len()).contains(begins)) {
+        let begins = begins.filter(|begins| (1..records.len()).contains(begins));
+        let always = always_had_limit(group, age(path, records));
+        if let Some(begins) = begins.filter(|_| !always) {
             let course = vec![(0, NO_LIMIT), (begins, last)];
             courses.0.insert(path.clone(), course);
-        } else if had_less(group, &charges, returns) {
+        } else if begins.is_some() || had_less(group, &charges, returns) {
             courses.0.insert(path.clone(), vec![(0, last)]);
         }
     }
@@ -89,7 +92,15 @@ pub(super) fn refine(
         (path.as_str(), levels(charges, period * NS_PER_US))
     });
     let levels: BTreeMap<&str, Vec<u64>> = levels.collect();
-    let kept = |path: &str| [NO_LIMIT, facts.groups[path].quota_us.unwrap_or(NO_LIMIT)];
+    let kept = |path: &str| {
+        let group = &facts.groups[path];
+        let last = group.quota_us.unwrap_or(NO_LIMIT);
+        let mut kept = vec![last];
+        if !always_had_limit(group, age(path, records)) {
+            kept.push(NO_LIMIT);
+        }
+        kept
+    };
     let shown = Courses::default();
     let mut search = Search::new(quotas, &shown, records, follow);
     search.repeat(MOST_ROUNDS, |search| {
@@ -186,6 +197,19 @@ fn had_less(group: &GroupFacts, charges: &Charges, returns: &[u64]) -> bool {
         used < quota / 100 * MUCH_LESS
     });
     less.count() >= OFTEN
+}
+
+/// For how long a group has been there, if it was made in the recording.
+fn age(path: &str, records: &[Record]) -> Option<u64> {
+    let makes = |r: &&Record| matches!(&r.what, What::Mkdir { path: made, .. } if made == path);
+    let made = records.iter().find(makes)?;
+    Some(records.last()?.ts.saturating_sub(made.ts))
+}
+
+/// Is there no time left in which a group can have been without a limit? It has a period only while it has one.
+fn always_had_limit(group: &GroupFacts, age: Option<u64>) -> bool {
+    let without = age.map(|age| age / (group.period_us * NS_PER_US));
+    without.is_some_and(|periods| periods < group.nr_periods + WINDOW as u64)
 }
 
 /// What a group uses in a period for some time, in us: most often first.
