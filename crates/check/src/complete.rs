@@ -4,11 +4,13 @@
 //!           one), then `sched_wakeup`. `perf sched record` leaves the last one out, older tools the first. Groups and
 //!           their tasks that were there before the recording are made when it begins.
 //! Deviations. Which hierarchy has the CPU controller is not recorded: where groups are told, it is one that has some of
-//!           them, and all others are left out.
+//!           them, and all others are left out. Where all groups that are made have been removed when files tell of groups, it
+//!           is the one whose tasks go to another queue with the group: see `removed_groups`.
 //! Not here. The end of a wakeup: see `wakeup_ends`; what the recording says of itself: see `record`.
 
 use crate::facts::{Facts, GroupFacts};
 use crate::record::{Party, Record, What};
+use crate::removed_groups;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +63,8 @@ fn retain_cpu_hierarchy(
     let most = told
         .iter()
         .max_by_key(|(root, paths)| (paths.len(), Reverse(**root)));
-    let cpu = most.map(|(root, _)| *root);
+    let told = most.map(|(root, _)| *root);
+    let cpu = told.or_else(|| removed_groups::hierarchy(records).filter(|_| listed));
     let is_other = |what: &What| match what {
         What::Mkdir { root, .. } | What::Attach { root, .. } => Some(*root) != cpu,
         _ => false,

@@ -30,6 +30,7 @@ pub mod judge;
 mod possible;
 mod record;
 pub mod recording;
+mod removed_groups;
 pub mod report;
 mod wakeup_ends;
 

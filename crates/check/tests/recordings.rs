@@ -367,11 +367,11 @@ fn weights_that_only_decisions_tell_of_6_1() {
     expect(
         "nested-weights-6.1",
         &[
-            (Measure::State, 6744, 6447),
-            (Measure::Pick, 1210, 1193),
+            (Measure::State, 6744, 6446),
+            (Measure::Pick, 1209, 1192),
             (Measure::Preemption, 1512, 1508),
             (Measure::Placement, 631, 623),
-            (Measure::Balance, 125, 114),
+            (Measure::Balance, 124, 114),
         ],
     );
 }
@@ -622,6 +622,34 @@ fn limits_that_change_of_6_1() {
             (Measure::Preemption, 1401, 1373),
             (Measure::Placement, 827, 804),
             (Measure::Balance, 113, 99),
+        ],
+    );
+}
+
+#[test]
+fn groups_that_are_removed_of_6_12() {
+    expect(
+        "removed-groups-6.12",
+        &[
+            (Measure::State, 14717, 13220),
+            (Measure::Pick, 2369, 2368),
+            (Measure::Preemption, 2780, 2779),
+            (Measure::Placement, 841, 836),
+            (Measure::Balance, 86, 80),
+        ],
+    );
+}
+
+#[test]
+fn groups_that_are_removed_of_6_1() {
+    expect(
+        "removed-groups-6.1",
+        &[
+            (Measure::State, 5188, 4634),
+            (Measure::Pick, 2074, 2002),
+            (Measure::Preemption, 2836, 2788),
+            (Measure::Placement, 1021, 1013),
+            (Measure::Balance, 69, 50),
         ],
     );
 }

@@ -1,6 +1,7 @@
 //! Groups and attributes: what records name of them.
 
 use super::Follower;
+use crate::facts::GroupFacts;
 use crate::gaps;
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
@@ -26,11 +27,11 @@ impl Follower<'_> {
                 probes.set_queue_known(cfs_rq);
             }
         }
-        let Some(&facts) = self.facts.groups.get(path) else {
+        let facts = self.facts.groups.get(path).copied().unwrap_or_else(|| {
             self.judge.mended("groups of which no file tells");
             self.judge.lacking = Some(gaps::WEIGHTS.fact);
-            return;
-        };
+            GroupFacts::default()
+        });
         let shares = self.first_shares(path).unwrap_or(facts.shares);
         let mut refused = self.sched.set_shares(group, shares, r.ts).is_err();
         if facts.idle {

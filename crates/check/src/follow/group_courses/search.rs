@@ -2,7 +2,8 @@
 //!
 //! Model.      While a group is set otherwise than in the kernel, ours keeps deciding otherwise. So the recording is followed
 //!             with one of many values for each group in turn. A group gets the best course through these (`best_course`),
-//!             then the next does, and so on while that helps. Then its changes may come earlier or later.
+//!             then the next does, and so on while that helps. Then its changes may come earlier or later, and each of its
+//!             values may be a little more or less.
 //! Deviations. Of large recordings little is tried: to follow them takes long.
 
 use super::best_course::{COST_OF_CHANGE, Run, best_of};
@@ -120,27 +121,68 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
         better
     }
 
-    /// Has changes come earlier or later, while ours agrees more often with that.
+    /// Has changes that were not shown come earlier or later, while ours agrees more often with that.
     pub(in crate::follow) fn move_changes(&mut self) {
         for by in MOVES_NS {
-            let courses = self.best.courses.0.iter();
-            let changes = courses.map(|(path, course)| (path.clone(), course.len()));
-            for (path, len) in changes.collect::<Vec<_>>() {
+            for (path, len) in self.not_shown() {
                 for change in 1..len {
                     for _ in 0..MOST_MOVES {
                         let moved = [false, true].map(|later| self.moved(&path, change, by, later));
                         let moved: Vec<Courses> = moved.into_iter().flatten().collect();
-                        let runs = self.runs(&moved).into_iter();
-                        match runs.min_by_key(|run| run.misses.len()) {
-                            Some(run) if run.misses.len() < self.best.misses.len() => {
-                                self.best = run;
-                            }
-                            _ => break,
+                        if !self.take_best(&moved) {
+                            break;
                         }
                     }
                 }
             }
         }
+    }
+
+    /// Has values of the courses that were not shown be others by these parts of an octave, while ours agrees more often with that.
+    /// The first value and the last stay, if they are `kept`.
+    pub(in crate::follow) fn tune_values(
+        &mut self,
+        kept: impl Fn(&str, &Course) -> Vec<u64>,
+        parts: &[f64],
+    ) {
+        for (path, len) in self.not_shown() {
+            let kept = kept(&path, &self.best.courses.0[&path]);
+            for at in 0..len {
+                for _ in 0..MOST_MOVES {
+                    let course = &self.best.courses.0[&path];
+                    let value = course[at].1;
+                    let stays = (at == 0 || at + 1 == len) && kept.contains(&value);
+                    if stays || self.is_spent() {
+                        break;
+                    }
+                    let tuned = parts.iter().map(|part| {
+                        let mut course = course.clone();
+                        course[at].1 = (value as f64 * part.exp2()) as u64;
+                        self.best.courses.with(&path, course)
+                    });
+                    if !self.take_best(&tuned.collect::<Vec<_>>()) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The courses that were not shown, and how many values each has.
+    fn not_shown(&self) -> Vec<(String, usize)> {
+        let courses = self.best.courses.0.iter();
+        let not_shown = courses.filter(|(path, _)| !self.shown.0.contains_key(*path));
+        not_shown
+            .map(|(path, course)| (path.clone(), course.len()))
+            .collect()
+    }
+
+    /// Takes those courses with which ours agrees most often, if that is more often than so far; whether that is so.
+    fn take_best(&mut self, others: &[Courses]) -> bool {
+        let runs = self.runs(others).into_iter();
+        let best = runs.min_by_key(|run| run.misses.len());
+        let better = best.filter(|run| run.misses.len() < self.best.misses.len());
+        better.map(|run| self.best = run).is_some()
     }
 
     /// One change of a group comes earlier or later, but neither before the one before it nor after the next.
@@ -273,6 +315,11 @@ mod tests {
         let early = Courses::default().with("/a", vec![(0, 10), (250, 30)]);
         search.best = search.runs(&[early]).remove(0);
         search.move_changes();
-        assert_eq!(search.found().0["/a"], [(0, 10), (600, 30)]);
+        assert_eq!(search.best.courses.0["/a"], [(0, 10), (600, 30)]);
+        let other = Courses::default().with("/a", vec![(0, 5), (600, 15), (900, 30)]);
+        search.best = search.runs(&[other]).remove(0);
+        search.tune_values(|_, _| vec![30], &[-1.0, 1.0]);
+        let tuned = [(0, 10), (600, 30), (900, 30)];
+        assert_eq!(search.found().0["/a"], tuned);
     }
 }

@@ -5,8 +5,7 @@
 //! Deviations. Weights that differ from the one that was found by less than decisions tell are not found, and of groups
 //!             eight are looked at.
 
-use super::{DEFAULT_SHARES, as_made};
-use crate::facts::Facts;
+use super::{DEFAULT_SHARES, Shares, as_made};
 use crate::follow::group_courses::{Course, Courses, Search, near};
 use crate::judge::Disagreement;
 use crate::record::Record;
@@ -18,8 +17,9 @@ const MOST_GROUPS: usize = 8;
 const MOST_ROUNDS: usize = 3;
 /// `cpu.shares` that a group may have had.
 const OCTAVES: [u64; 7] = [128, 256, 512, DEFAULT_SHARES, 2048, 4096, 8192];
-/// By which parts of an octave a weight that was found may be off, at first and in the end.
+/// By which parts of an octave a weight that was found may be off, at first, while it is tuned and in the end.
 const FAR: [f64; 4] = [-0.4, -0.1, 0.1, 0.4];
+const TUNED: [f64; 6] = [-0.8, -0.3, -0.1, 0.1, 0.3, 0.8];
 const NEAR: [f64; 4] = [-0.03, -0.01, 0.01, 0.03];
 /// Somebody sets round numbers of `cpu.shares`.
 const ROUND: [u64; 3] = [10, 100, 1000];
@@ -28,14 +28,14 @@ const ROUND: [u64; 3] = [10, 100, 1000];
 pub(super) fn refine(
     weights: Courses,
     shown: &Courses,
-    facts: &Facts,
+    groups: &Shares,
     records: &[Record],
     follow: impl Fn(Courses) -> Vec<Disagreement> + Sync,
 ) -> Courses {
     let paths: Vec<String> = weights.0.keys().cloned().collect();
     let some = &paths[..paths.len().min(MOST_GROUPS)];
     let octaves = |path: &str, _: &Course| {
-        let last = [facts.groups[path].shares];
+        let last = [groups[path]];
         OCTAVES.into_iter().chain(last).map(scale_load).collect()
     };
     let kept = |course: &Course| {
@@ -49,7 +49,9 @@ pub(super) fn refine(
     search.repeat(MOST_ROUNDS, |search| {
         search.in_turn(some, octaves);
         search.in_turn(some, |_, course| near(course, &kept(course), &FAR, &[]));
-        search.improve(&paths, vec![as_all_are_made(facts)]);
+        search.improve(&paths, vec![as_all_are_made(groups)]);
+        search.move_changes();
+        search.tune_values(|_, course| kept(course), &TUNED);
     });
     let round = ROUND.map(scale_load);
     search.in_turn(some, |_, course| near(course, &kept(course), &NEAR, &round));
@@ -57,7 +59,7 @@ pub(super) fn refine(
 }
 
 /// Groups keep the weights that they are made with.
-pub(super) fn as_all_are_made(facts: &Facts) -> Courses {
-    let paths = facts.groups.keys().cloned();
+pub(super) fn as_all_are_made(groups: &Shares) -> Courses {
+    let paths = groups.keys().cloned();
     Courses(paths.map(|path| (path, as_made())).collect())
 }

@@ -2,7 +2,8 @@
 //!
 //! Model.   A probe of `sched_group_set_shares` tells each change. Without one, a group's weight is learned, if somebody has
 //!          set it: from what its entities are shown to weigh, where something shows that, and from the kernel's decisions.
-//!          Where neither speaks against it, a group has its final weight from the start.
+//!          Where neither speaks against it, a group has its final weight from the start; one of which no file tells since it
+//!          was removed, the weight of one that is made.
 //! Units.   Weights as the kernel holds them: `cpu.shares`, scaled as weights of entities are.
 
 mod decisions;
@@ -20,6 +21,9 @@ use std::collections::BTreeMap;
 /// `cpu.shares` of a group that is made.
 const DEFAULT_SHARES: u64 = 1024;
 
+/// `cpu.shares` of groups, by path.
+type Shares = BTreeMap<String, u64>;
+
 /// The weights that are told, or else learned from following the recording with others.
 pub(super) fn find<'a>(
     facts: &'a Facts,
@@ -27,20 +31,45 @@ pub(super) fn find<'a>(
     follow: impl Fn(Courses, bool) -> Follower<'a> + Sync,
 ) -> Courses {
     let told = told(records);
-    let set = |shares: u64| shares != DEFAULT_SHARES;
-    if told != Courses::default() || !facts.groups.values().any(|group| set(group.shares)) {
+    if told != Courses::default() {
         return told;
     }
-    let mut weights = in_the_end(facts);
+    let groups = last_shares(facts, records);
+    let mut weights = in_the_end(facts, &groups);
+    if weights == Courses::default() {
+        return weights;
+    }
     let mut shown = Courses::default();
     if records.iter().any(shows_weight) {
-        shown = shown::learn(facts, |weights| {
+        shown = shown::learn(&groups, |weights| {
             follow(weights.clone(), false).shown_weights
         });
         weights.0.extend(shown.0.clone());
     }
     let follow = |weights| follow(weights, true).judge.disagreements;
-    decisions::refine(weights, &shown, facts, records, follow)
+    decisions::refine(weights, &shown, &groups, records, follow)
+}
+
+/// The last `cpu.shares` of each group, as far as a file tells. Where files tell of some, groups with tasks that they leave out
+/// were removed: these are taken to have kept those with which they were made.
+fn last_shares(facts: &Facts, records: &[Record]) -> Shares {
+    let told = facts.groups.iter();
+    let mut shares: Shares = told
+        .map(|(path, group)| (path.clone(), group.shares))
+        .collect();
+    let attached = records.iter().filter_map(|r| match &r.what {
+        What::Attach { path, .. } if !facts.groups.is_empty() => Some(path),
+        _ => None,
+    });
+    for path in attached {
+        let above = path.match_indices('/').map(|(end, _)| &path[..end]);
+        for path in above.chain([path.as_str()]).filter(|path| path.len() > 1) {
+            if !shares.contains_key(path) {
+                shares.insert(path.to_owned(), DEFAULT_SHARES);
+            }
+        }
+    }
+    shares
 }
 
 fn told(records: &[Record]) -> Courses {
@@ -62,13 +91,15 @@ fn told(records: &[Record]) -> Courses {
     weights
 }
 
-/// Groups whose weight was set have had that all the time.
-fn in_the_end(facts: &Facts) -> Courses {
-    let groups = facts.groups.iter();
-    let set = groups.filter(|(_, group)| group.shares != DEFAULT_SHARES);
-    let course = |shares| vec![(0, scale_load(shares))];
+/// Groups whose weight was set, and those that were removed, have had their last one all the time.
+fn in_the_end(facts: &Facts, groups: &Shares) -> Courses {
+    let is_set = |(path, shares): &(&String, &u64)| {
+        **shares != DEFAULT_SHARES || !facts.groups.contains_key(*path)
+    };
+    let course = |shares: &u64| vec![(0, scale_load(*shares))];
+    let set = groups.iter().filter(is_set);
     Courses(
-        set.map(|(path, group)| (path.clone(), course(group.shares)))
+        set.map(|(path, shares)| (path.clone(), course(shares)))
             .collect(),
     )
 }

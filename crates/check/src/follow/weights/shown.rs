@@ -7,9 +7,8 @@
 //!          taken that is nearest to what was shown with the fewest changes.
 //! Deviations. A change comes with the first weight that shows it.
 
-use super::DEFAULT_SHARES;
 use super::decisions::as_all_are_made;
-use crate::facts::Facts;
+use super::{DEFAULT_SHARES, Shares};
 use crate::follow::Follower;
 use crate::follow::group_courses::{Course, Courses};
 use fairwind_sched::entity::scale_load;
@@ -73,33 +72,33 @@ fn distance(views: &Views<'_>, shares: u64) -> f64 {
 }
 
 /// Learns the weights from what is shown while the recording is followed as `observe` does.
-pub(super) fn learn(facts: &Facts, observe: impl Fn(&Courses) -> Vec<Shown>) -> Courses {
+pub(super) fn learn(groups: &Shares, observe: impl Fn(&Courses) -> Vec<Shown>) -> Courses {
     let mut weights = Courses::default();
     let mut runs = vec![observe(&weights)];
-    if learned(facts, &runs) == weights {
+    if learned(groups, &runs) == weights {
         return weights;
     }
-    runs.push(observe(&as_all_are_made(facts)));
+    runs.push(observe(&as_all_are_made(groups)));
     for _ in 0..ROUNDS {
-        let next = learned(facts, &runs);
+        let next = learned(groups, &runs);
         if next == weights {
             break;
         }
         weights = next;
         runs.push(observe(&weights));
     }
-    learned(facts, &runs)
+    learned(groups, &runs)
 }
 
-fn learned(facts: &Facts, runs: &[Vec<Shown>]) -> Courses {
+fn learned(groups: &Shares, runs: &[Vec<Shown>]) -> Courses {
     let mut weights = Courses::default();
-    for (path, group) in &facts.groups {
+    for (path, shares) in groups {
         let mut shown: BTreeMap<usize, Views<'_>> = BTreeMap::new();
         let own = runs.iter().flatten().filter(|shown| shown.path == *path);
         for view in own {
             shown.entry(view.at).or_default().push(view);
         }
-        let last = scale_load(group.shares);
+        let last = scale_load(*shares);
         let views: Vec<&Views<'_>> = shown.values().collect();
         let times = std::iter::once(0).chain(shown.keys().skip(1).copied());
         let mut course: Course = times.zip(course(&views, last)).collect();
