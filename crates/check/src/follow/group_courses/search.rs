@@ -96,7 +96,7 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
         mut others: Vec<Courses>,
     ) -> bool {
         others.retain(|other| *other != self.best.courses);
-        if self.best.misses.len() <= COST_OF_CHANGE || others.is_empty() || self.is_spent() {
+        if self.is_good() || others.is_empty() || self.is_spent() {
             return false;
         }
         let mut runs = vec![self.best.clone()];
@@ -142,17 +142,17 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
     /// The first value and the last stay, if they are `kept`.
     pub(in crate::follow) fn tune_values(
         &mut self,
-        kept: impl Fn(&str, &Course) -> Vec<u64>,
+        kept: impl Fn(&str) -> [u64; 2],
         parts: &[f64],
     ) {
         for (path, len) in self.not_shown() {
-            let kept = kept(&path, &self.best.courses.0[&path]);
+            let kept = kept(&path);
             for at in 0..len {
                 for _ in 0..MOST_MOVES {
                     let course = &self.best.courses.0[&path];
                     let value = course[at].1;
                     let stays = (at == 0 || at + 1 == len) && kept.contains(&value);
-                    if stays || self.is_spent() {
+                    if stays || self.is_good() || self.is_spent() {
                         break;
                     }
                     let tuned = parts.iter().map(|part| {
@@ -207,6 +207,11 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
         let mut course = course.clone();
         course[change].0 = at;
         Some(self.best.courses.with(path, course))
+    }
+
+    /// Are there too few disagreements for a change to save what it must?
+    fn is_good(&self) -> bool {
+        self.best.misses.len() <= COST_OF_CHANGE
     }
 
     /// Have enough courses been tried?
@@ -318,7 +323,7 @@ mod tests {
         assert_eq!(search.best.courses.0["/a"], [(0, 10), (600, 30)]);
         let other = Courses::default().with("/a", vec![(0, 5), (600, 15), (900, 30)]);
         search.best = search.runs(&[other]).remove(0);
-        search.tune_values(|_, _| vec![30], &[-1.0, 1.0]);
+        search.tune_values(|_| [30, 30], &[-1.0, 1.0]);
         let tuned = [(0, 10), (600, 30), (900, 30)];
         assert_eq!(search.found().0["/a"], tuned);
     }

@@ -38,23 +38,19 @@ pub(super) fn refine(
         let last = [groups[path]];
         OCTAVES.into_iter().chain(last).map(scale_load).collect()
     };
-    let kept = |course: &Course| {
-        let last = course.last().map(|(_, shares)| *shares);
-        [Some(scale_load(DEFAULT_SHARES)), last]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-    };
+    let kept = |path: &str| [DEFAULT_SHARES, groups[path]].map(scale_load);
     let mut search = Search::new(weights, shown, records, follow);
     search.repeat(MOST_ROUNDS, |search| {
         search.in_turn(some, octaves);
-        search.in_turn(some, |_, course| near(course, &kept(course), &FAR, &[]));
+        search.in_turn(some, |path, course| near(course, &kept(path), &FAR, &[]));
         search.improve(&paths, vec![as_all_are_made(groups)]);
         search.move_changes();
-        search.tune_values(|_, course| kept(course), &TUNED);
+        search.tune_values(kept, &TUNED);
     });
     let round = ROUND.map(scale_load);
-    search.in_turn(some, |_, course| near(course, &kept(course), &NEAR, &round));
+    search.in_turn(some, |path, course| {
+        near(course, &kept(path), &NEAR, &round)
+    });
     search.found()
 }
 
