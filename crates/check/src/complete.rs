@@ -3,15 +3,11 @@
 //! Model.    A wakeup is two events: `sched_waking`, then the choice of a CPU (`sched_migrate_task` if it is another
 //!           one), then `sched_wakeup`. `perf sched record` leaves the last one out, older tools the first. Groups and
 //!           their tasks that were there before the recording are made when it begins.
-//! Deviations. Which hierarchy has the CPU controller is not recorded: where groups are told, it is one that has some of
-//!           them, and all others are left out. Where all groups that are made have been removed when files tell of groups, it
-//!           is the one whose tasks go to another queue with the group: see `removed_groups`.
 //! Not here. The end of a wakeup: see `wakeup_ends`; what the recording says of itself: see `record`.
 
-use crate::facts::{Facts, GroupFacts};
+use crate::cpu_hierarchy;
+use crate::facts::Facts;
 use crate::record::{Party, Record, What};
-use crate::removed_groups;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds the beginnings of wakeups to records without any.
@@ -43,38 +39,6 @@ pub(crate) fn add_wakings(records: Vec<Record>) -> Vec<Record> {
     complete
 }
 
-/// Leaves out the hierarchies of other controllers, cpusets for one, whose groups are no task groups. The CPU controller's
-/// is the one with most of the groups that are told of. Where none of them is in any, nothing is left out, unless they
-/// are `listed` completely. Its number.
-fn retain_cpu_hierarchy(
-    records: &mut Vec<Record>,
-    groups: &BTreeMap<String, GroupFacts>,
-    listed: bool,
-) -> u64 {
-    let mut told: BTreeMap<u64, BTreeSet<&String>> = BTreeMap::new();
-    for r in records.iter() {
-        if let What::Mkdir { root, path, .. } | What::Attach { root, path, .. } = &r.what
-            && path != "/"
-            && groups.contains_key(path)
-        {
-            told.entry(*root).or_default().insert(path);
-        }
-    }
-    let most = told
-        .iter()
-        .max_by_key(|(root, paths)| (paths.len(), Reverse(**root)));
-    let told = most.map(|(root, _)| *root);
-    let cpu = told.or_else(|| removed_groups::hierarchy(records).filter(|_| listed));
-    let is_other = |what: &What| match what {
-        What::Mkdir { root, .. } | What::Attach { root, .. } => Some(*root) != cpu,
-        _ => false,
-    };
-    if listed || cpu.is_some() {
-        records.retain(|r| !is_other(&r.what));
-    }
-    cpu.unwrap_or(0)
-}
-
 /// Cgroups without the CPU controller are no task groups: their tasks are in the nearest one above.
 fn leave_to_groups_above(records: &mut Vec<Record>, no_groups: &BTreeSet<String>) {
     records.retain(|r| !matches!(&r.what, What::Mkdir { path, .. } if no_groups.contains(path)));
@@ -90,7 +54,7 @@ fn leave_to_groups_above(records: &mut Vec<Record>, no_groups: &BTreeSet<String>
 
 /// Makes the groups that no event makes, and puts tasks into those they are said to be in.
 pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
-    let root = retain_cpu_hierarchy(records, &facts.groups, facts.groups_listed);
+    let root = cpu_hierarchy::retain(records, &facts.groups, facts.groups_listed);
     leave_to_groups_above(records, &facts.no_groups);
     let Some(first) = records.first() else {
         return;
@@ -199,33 +163,5 @@ mod tests {
         leave_to_groups_above(&mut records, &no_groups);
         let left = ["/a", "/", "/e", "/", "/"].map(attach);
         assert_eq!(records, left);
-    }
-
-    #[test]
-    fn groups_of_other_controllers_are_left_out() {
-        let mkdir = |root, path: &str| {
-            let path = path.to_owned();
-            Record::of_task(0, 0, What::Mkdir { root, id: 0, path })
-        };
-        let all = vec![
-            mkdir(1, "/a"),
-            mkdir(2, "/a"),
-            mkdir(2, "/set"),
-            mkdir(1, "/b"),
-        ];
-        let told = |paths: &[&str]| {
-            let group = |path: &&str| ((*path).to_owned(), GroupFacts::default());
-            paths.iter().map(group).collect()
-        };
-        let kept = |paths: &[&str], listed| {
-            let mut records = all.clone();
-            let root = retain_cpu_hierarchy(&mut records, &told(paths), listed);
-            (root, records.len())
-        };
-        assert_eq!(kept(&["/", "/a", "/b"], true), (1, 2));
-        assert_eq!(kept(&["/b"], false), (1, 2));
-        assert_eq!(kept(&["/"], true), (0, 0), "neither has a task group");
-        assert_eq!(kept(&[], false), (0, 4), "no file tells of any");
-        assert_eq!(kept(&["/c"], false), (0, 4), "there may be others");
     }
 }

@@ -21,6 +21,7 @@
 mod baselines;
 pub mod behaviour;
 mod complete;
+mod cpu_hierarchy;
 pub mod error;
 pub mod facts;
 mod follow;
@@ -30,7 +31,6 @@ pub mod judge;
 mod possible;
 mod record;
 pub mod recording;
-mod removed_groups;
 pub mod report;
 mod wakeup_ends;
 
