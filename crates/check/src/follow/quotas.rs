@@ -64,7 +64,7 @@ pub(super) fn guess(facts: &Facts, records: &[Record]) -> Courses {
         let begins = begins.map(|ts| records.partition_point(|r| r.ts < ts));
         // The first one is when the group is made: nothing tells whether it had a limit by then.
         let begins = begins.filter(|begins| (1..records.len()).contains(begins));
-        let always = always_had_limit(group, age(path, records));
+        let always = always_had_limit(path, group, records);
         if let Some(begins) = begins.filter(|_| !always) {
             let course = vec![(0, NO_LIMIT), (begins, last)];
             courses.0.insert(path.clone(), course);
@@ -96,7 +96,7 @@ pub(super) fn refine(
         let group = &facts.groups[path];
         let last = group.quota_us.unwrap_or(NO_LIMIT);
         let mut kept = vec![last];
-        if !always_had_limit(group, age(path, records)) {
+        if !always_had_limit(path, group, records) {
             kept.push(NO_LIMIT);
         }
         kept
@@ -199,17 +199,15 @@ fn had_less(group: &GroupFacts, charges: &Charges, returns: &[u64]) -> bool {
     less.count() >= OFTEN
 }
 
-/// For how long a group has been there, if it was made in the recording.
-fn age(path: &str, records: &[Record]) -> Option<u64> {
+/// Is there no time left in which a group that was made in the recording can have been without a limit? It has a period only
+/// while it has one.
+fn always_had_limit(path: &str, group: &GroupFacts, records: &[Record]) -> bool {
     let makes = |r: &&Record| matches!(&r.what, What::Mkdir { path: made, .. } if made == path);
-    let made = records.iter().find(makes)?;
-    Some(records.last()?.ts.saturating_sub(made.ts))
-}
-
-/// Is there no time left in which a group can have been without a limit? It has a period only while it has one.
-fn always_had_limit(group: &GroupFacts, age: Option<u64>) -> bool {
-    let without = age.map(|age| age / (group.period_us * NS_PER_US));
-    without.is_some_and(|periods| periods < group.nr_periods + WINDOW as u64)
+    let (Some(made), Some(last)) = (records.iter().find(makes), records.last()) else {
+        return false;
+    };
+    let periods = last.ts.saturating_sub(made.ts) / (group.period_us * NS_PER_US);
+    periods < group.nr_periods.saturating_add(WINDOW as u64)
 }
 
 /// What a group uses in a period for some time, in us: most often first.
@@ -283,6 +281,32 @@ mod tests {
         let charges = charges_at(some.chain(more));
         assert_eq!(levels(&charges, 100 * MS)[..2], [20_000, 50_000]);
         assert!(levels(&charges[..4].to_vec(), 100 * MS).is_empty());
+    }
+
+    #[test]
+    fn a_group_with_all_the_periods_that_fit_in_always_had_a_limit() {
+        let mkdir = |path: &str| {
+            let path = path.to_owned();
+            What::Mkdir {
+                root: 1,
+                id: 0,
+                path,
+            }
+        };
+        let records = [
+            Record::of_task(100 * MS, 0, mkdir("/a")),
+            Record::of_task(4100 * MS, 0, What::Exit { pid: 7 }),
+        ];
+        let always = |path: &str, nr_periods| {
+            let group = GroupFacts {
+                nr_periods,
+                ..limited(30_000)
+            };
+            always_had_limit(path, &group, &records)
+        };
+        assert_eq!([always("/a", 34), always("/a", 35)], [false, true]);
+        assert!(always("/a", u64::MAX));
+        assert!(!always("/b", 40), "it may have had them before");
     }
 
     #[test]
