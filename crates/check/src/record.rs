@@ -7,6 +7,7 @@
 //! Not here. What follows from an event: see [`follow`](crate::follow).
 
 use crate::possible;
+use fairwind_sched::TaskState;
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, ProbeValues};
 use fairwind_trace::read::ReadStats;
 use fairwind_trace::{EventFormat, RawEvent, TraceFile};
@@ -79,6 +80,17 @@ pub(crate) enum PrevState {
     Interruptible,
     Uninterruptible,
     Dead,
+}
+
+impl PrevState {
+    pub(crate) fn task_state(self) -> TaskState {
+        match self {
+            PrevState::Runnable => TaskState::Running,
+            PrevState::Interruptible => TaskState::Interruptible,
+            PrevState::Uninterruptible => TaskState::Uninterruptible,
+            PrevState::Dead => TaskState::Dead,
+        }
+    }
 }
 
 /// What happened.

@@ -76,10 +76,10 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 1995, 1830),
+            (Measure::Pick, 2028, 1860),
             (Measure::Preemption, 1747, 1701),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
-            (Measure::Placement, 790, 782),
+            (Measure::Placement, 790, 783),
         ],
     );
 }
@@ -198,8 +198,8 @@ fn realtime_of_6_12() {
             (Measure::State, 1740, 1740),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 110, 110),
-            (Measure::Placement, 335, 329),
-            (Measure::Balance, 50, 40),
+            (Measure::Placement, 335, 328),
+            (Measure::Balance, 49, 41),
         ],
     );
 }
@@ -223,7 +223,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4830),
+            (Measure::State, 5293, 4832),
             (Measure::Pick, 322, 322),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
@@ -241,7 +241,7 @@ fn nested_limits_of_6_12() {
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
-            (Measure::Balance, 20, 16),
+            (Measure::Balance, 20, 18),
         ],
     );
 }
@@ -251,7 +251,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10653, 8973),
+            (Measure::State, 10653, 8998),
             (Measure::Pick, 908, 889),
             (Measure::Preemption, 875, 868),
             (Measure::Placement, 532, 526),
@@ -265,7 +265,7 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2097, 1991),
+            (Measure::State, 2097, 2005),
             (Measure::Pick, 364, 361),
             (Measure::Preemption, 392, 392),
             (Measure::Placement, 350, 346),
@@ -339,11 +339,11 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7062),
-            (Measure::Pick, 1314, 1307),
-            (Measure::Preemption, 1330, 1324),
+            (Measure::State, 8284, 7125),
+            (Measure::Pick, 1316, 1313),
+            (Measure::Preemption, 1330, 1328),
             (Measure::Placement, 256, 251),
-            (Measure::Balance, 76, 74),
+            (Measure::Balance, 76, 75),
         ],
     );
 }
@@ -353,9 +353,9 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7556, 6939),
-            (Measure::Pick, 801, 799),
-            (Measure::Preemption, 1374, 1373),
+            (Measure::State, 7556, 6958),
+            (Measure::Pick, 802, 801),
+            (Measure::Preemption, 1374, 1374),
             (Measure::Placement, 296, 294),
             (Measure::Balance, 78, 71),
         ],
@@ -367,11 +367,11 @@ fn weights_that_only_decisions_tell_of_6_1() {
     expect(
         "nested-weights-6.1",
         &[
-            (Measure::State, 6744, 6446),
-            (Measure::Pick, 1209, 1192),
-            (Measure::Preemption, 1512, 1508),
-            (Measure::Placement, 631, 623),
-            (Measure::Balance, 124, 114),
+            (Measure::State, 6744, 6469),
+            (Measure::Pick, 1208, 1191),
+            (Measure::Preemption, 1512, 1510),
+            (Measure::Placement, 631, 622),
+            (Measure::Balance, 125, 114),
         ],
     );
 }
@@ -381,7 +381,7 @@ fn averages_of_6_1_on_one_cpu() {
     expect(
         "averages-1cpu-6.1",
         &[
-            (Measure::State, 7704, 7677),
+            (Measure::State, 7704, 7685),
             (Measure::Pick, 1011, 1011),
             (Measure::Preemption, 822, 822),
         ],
@@ -449,8 +449,8 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46021),
-            (Measure::Pick, 17091, 17085),
+            (Measure::State, 46643, 46020),
+            (Measure::Pick, 17091, 17086),
             (Measure::Preemption, 656, 655),
             (Measure::Placement, 228, 222),
             (Measure::Balance, 22, 21),
@@ -463,10 +463,10 @@ fn yields_in_groups_of_6_1() {
     expect(
         "yields-6.1",
         &[
-            (Measure::State, 49883, 49806),
-            (Measure::Pick, 27593, 27245),
+            (Measure::State, 49883, 49817),
+            (Measure::Pick, 27588, 27236),
             (Measure::Preemption, 645, 640),
-            (Measure::Placement, 222, 218),
+            (Measure::Placement, 222, 219),
             (Measure::Balance, 19, 19),
         ],
     );
@@ -477,9 +477,9 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16459, 15151),
+            (Measure::State, 16459, 15200),
             (Measure::Pick, 2788, 2787),
-            (Measure::Preemption, 1825, 1823),
+            (Measure::Preemption, 1825, 1825),
             (Measure::Placement, 1593, 1584),
             (Measure::Balance, 128, 120),
         ],
@@ -491,10 +491,10 @@ fn idle_groups_of_6_1() {
     expect(
         "idle-groups-6.1",
         &[
-            (Measure::State, 10311, 9983),
-            (Measure::Pick, 4357, 4344),
-            (Measure::Preemption, 2795, 2777),
-            (Measure::Placement, 2892, 2878),
+            (Measure::State, 10311, 10057),
+            (Measure::Pick, 4360, 4349),
+            (Measure::Preemption, 2795, 2788),
+            (Measure::Placement, 2892, 2879),
             (Measure::Balance, 170, 158),
         ],
     );
@@ -537,7 +537,7 @@ fn a_storm_of_forks_of_6_1() {
             (Measure::Pick, 7072, 7067),
             (Measure::Preemption, 3611, 3610),
             (Measure::Placement, 8854, 8799),
-            (Measure::Balance, 1456, 1374),
+            (Measure::Balance, 1456, 1373),
         ],
     );
 }
@@ -575,7 +575,7 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6684),
+            (Measure::State, 7403, 6699),
             (Measure::Pick, 694, 693),
             (Measure::Preemption, 596, 593),
             (Measure::Placement, 575, 566),
@@ -589,11 +589,11 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2418, 2233),
+            (Measure::State, 2418, 2262),
             (Measure::Pick, 517, 512),
             (Measure::Preemption, 591, 583),
             (Measure::Placement, 485, 479),
-            (Measure::Balance, 57, 53),
+            (Measure::Balance, 59, 51),
         ],
     );
 }
@@ -603,11 +603,11 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12869, 10538),
-            (Measure::Pick, 1442, 1426),
-            (Measure::Preemption, 1253, 1246),
-            (Measure::Placement, 746, 728),
-            (Measure::Balance, 117, 106),
+            (Measure::State, 12869, 10578),
+            (Measure::Pick, 1444, 1432),
+            (Measure::Preemption, 1253, 1249),
+            (Measure::Placement, 746, 729),
+            (Measure::Balance, 117, 105),
         ],
     );
 }
@@ -617,11 +617,11 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4673, 4206),
-            (Measure::Pick, 1201, 1174),
-            (Measure::Preemption, 1401, 1373),
-            (Measure::Placement, 827, 804),
-            (Measure::Balance, 113, 99),
+            (Measure::State, 4679, 4260),
+            (Measure::Pick, 1203, 1178),
+            (Measure::Preemption, 1409, 1383),
+            (Measure::Placement, 827, 802),
+            (Measure::Balance, 113, 102),
         ],
     );
 }
@@ -631,10 +631,10 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13220),
-            (Measure::Pick, 2369, 2368),
-            (Measure::Preemption, 2780, 2779),
-            (Measure::Placement, 841, 836),
+            (Measure::State, 14717, 13293),
+            (Measure::Pick, 2369, 2369),
+            (Measure::Preemption, 2780, 2780),
+            (Measure::Placement, 841, 835),
             (Measure::Balance, 86, 80),
         ],
     );
@@ -645,11 +645,11 @@ fn groups_that_are_removed_of_6_1() {
     expect(
         "removed-groups-6.1",
         &[
-            (Measure::State, 5188, 4634),
-            (Measure::Pick, 2074, 2002),
-            (Measure::Preemption, 2836, 2788),
+            (Measure::State, 5188, 4642),
+            (Measure::Pick, 2071, 1996),
+            (Measure::Preemption, 2836, 2798),
             (Measure::Placement, 1021, 1013),
-            (Measure::Balance, 69, 50),
+            (Measure::Balance, 67, 49),
         ],
     );
 }

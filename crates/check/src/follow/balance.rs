@@ -18,7 +18,7 @@ use crate::judge::Class;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::balance::{CpuIdleType, PassReport, Verdict};
 use fairwind_sched::domain::SdId;
-use fairwind_sched::{CpuId, CpuMask, Sched, TaskId, TaskState};
+use fairwind_sched::{CpuId, CpuMask, Sched, TaskId};
 
 const NOT_FAILED: Class = Class::NotRecorded("how often balancing had failed");
 /// Beyond this many failures nothing depends on the number.
@@ -347,7 +347,7 @@ impl Follower<'_> {
     }
 
     /// Could a pass move anything at all?
-    fn could_move(&self) -> bool {
+    pub(super) fn could_move(&self) -> bool {
         self.sched.rqs.iter().any(|rq| rq.nr_running >= 2)
     }
 
@@ -367,12 +367,6 @@ impl Follower<'_> {
         kernel: &[Move],
         next: TaskId,
     ) -> bool {
-        let prev_state = match prev_state {
-            PrevState::Runnable => TaskState::Running,
-            PrevState::Interruptible => TaskState::Interruptible,
-            PrevState::Uninterruptible => TaskState::Uninterruptible,
-            PrevState::Dead => TaskState::Dead,
-        };
         let moved = kernel
             .iter()
             .map(|moved| (CpuId(moved.orig), CpuId(moved.dest)));
@@ -380,7 +374,7 @@ impl Follower<'_> {
             cpu: CpuId(r.cpu),
             clock,
             now,
-            prev_state,
+            prev_state: prev_state.task_state(),
             passes: self.passes_of(moved),
             times: kernel.len(),
         };

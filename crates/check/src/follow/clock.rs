@@ -8,7 +8,7 @@
 //!          the record, and before every later charge by at least what was charged since: the earliest of these times
 //!          stands for it, which can be some µs late. Charges after that are exact relative to it. What groups are charged
 //!          is not recorded: where one runs, the record of a wakeup or move tells the clock of it, some µs early or late
-//!          (but see `placing_clock`).
+//!          (but see `placing_clock` and `wakeup_reads`).
 
 use super::Follower;
 use super::tasks::stopper_cpu;
@@ -16,8 +16,8 @@ use crate::record::{Record, What};
 use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
 use fairwind_sched::{CfsRqId, CpuId, SeId, TaskId};
 
-/// If the clock is further from the time stamp than this, and not since the CPU's last record, the running task is not
-/// the one followed.
+/// If the clock is further than this from the time stamp and from the clock that the queue had, and not since the CPU's last
+/// record, the running task is not the one followed.
 const PLAUSIBLE_NS: u64 = 2_000_000;
 /// How many records ahead a clock is looked for.
 const AHEAD: usize = 4096;
@@ -197,9 +197,10 @@ impl Follower<'_> {
         } else {
             self.clock_at(cpu, ts)
         };
-        let before = self.cpus[by as usize].last_ts;
-        if clock <= ts && (ts - clock <= PLAUSIBLE_NS || clock >= before) {
-            return clock.max(self.sched.rqs[cpu].clock);
+        let held = self.sched.rqs[cpu].clock;
+        let near = ts.saturating_sub(clock).min(clock.abs_diff(held)) <= PLAUSIBLE_NS;
+        if clock <= ts && (near || clock >= self.cpus[by as usize].last_ts) {
+            return clock.max(held);
         }
         self.sched.ses[se].exec_start = ts.saturating_sub(runtime);
         self.clock_at(cpu, ts)

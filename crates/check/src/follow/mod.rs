@@ -58,7 +58,9 @@ mod timekeeper;
 mod times;
 mod told;
 mod tries;
+mod vain_passes;
 mod wakees;
+mod wakeup_reads;
 mod wakeups;
 mod weights;
 mod whereabouts;
@@ -86,6 +88,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasks::Names;
 use times::Times;
 use wakees::Wakees;
+use wakeup_reads::WakeupReads;
 use wakeups::PendingWakeup;
 use weights::Shown;
 use whereabouts::Whereabouts;
@@ -114,6 +117,8 @@ pub(crate) struct Follower<'a> {
     /// Balancing softirqs that move nothing and have not run, and how late these run.
     raised: Vec<softirq::Raised>,
     softirq_delay: u64,
+    /// When wakeups read the clocks of queues.
+    wakeup_reads: WakeupReads,
     /// Wakeups whose CPU is being chosen.
     placements: BTreeMap<i32, Placement>,
     /// How each wakeup goes on, by the index of its `sched_waking`.
@@ -229,6 +234,7 @@ impl<'a> Follower<'a> {
             wakeups: BTreeMap::new(),
             raised: Vec::new(),
             softirq_delay: 0,
+            wakeup_reads: WakeupReads::default(),
             placements: BTreeMap::new(),
             ahead: ahead::wakeups(records),
             syncs: learned.syncs.clone(),

@@ -103,6 +103,10 @@ impl Follower<'_> {
                     });
                 }
             }
+            let goes_idle = next.pid == 0 && prev.pid != 0 && newly_idle && moves.is_empty();
+            if goes_idle && prev_state != PrevState::Runnable {
+                self.look_in_vain(cpu, clock, prev_state.task_state());
+            }
             let moves = if pulls { &[] } else { &moves[..] };
             self.follow_pick(r, clock, next_task, moves, newly_idle && prev.pid != 0);
             self.sched.guess_clock(None);
@@ -161,13 +165,9 @@ impl Follower<'_> {
     }
 
     pub(super) fn set_prev_state(&mut self, cpu: CpuId, state: PrevState) {
-        let state = match state {
-            PrevState::Runnable => return,
-            PrevState::Interruptible => TaskState::Interruptible,
-            PrevState::Uninterruptible => TaskState::Uninterruptible,
-            PrevState::Dead => TaskState::Dead,
-        };
-        self.sched.set_current_state(cpu, state);
+        if state != PrevState::Runnable {
+            self.sched.set_current_state(cpu, state.task_state());
+        }
     }
 
     /// What a CPU that runs out of tasks is about to pull.

@@ -7,6 +7,7 @@
 use super::Follower;
 use super::ahead::Ahead;
 use super::classify::Pair;
+use super::wakeup_reads::Reading;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::{Record, What};
@@ -204,13 +205,22 @@ impl Follower<'_> {
             self.cpu(r.cpu).pending_clock.take()
         };
         let told = self.clock_probed_before(r.cpu, self.at).or(told);
+        let reading = Reading {
+            begun: direct.then_some(wakeup.ts),
+            end: r.ts,
+            own: target == r.cpu,
+        };
+        let told = if self.sched.is_idle(cpu) {
+            told
+        } else {
+            self.read_by_wakeup(r.cpu, cpu, reading, told)
+        };
         let probed = self.cpu(r.cpu).first_probe;
         let clock = told.unwrap_or_else(|| {
             if self.sched.is_idle(cpu) {
                 self.clock_out_of_idle(cpu, probed.unwrap_or(r.ts))
             } else {
-                let read = if direct { wakeup.ts } else { r.ts };
-                let read = probed.unwrap_or(read);
+                let read = probed.unwrap_or_else(|| self.usually_read(reading));
                 let delayed = self.sched.ses[self.sched.tasks[task].se].sched_delayed;
                 if !self.sched.is_fair(self.sched.rqs[cpu].curr) {
                     self.clock_at(cpu, read)

@@ -222,6 +222,16 @@ impl Sched {
         }
     }
 
+    /// Passes of the other scheduler tried tasks, one after the other, and moved none of them.
+    pub fn follow_tries(&mut self, tried: &[TaskId]) {
+        for &task in tried {
+            let t = &self.tasks[task];
+            if t.is_queued() {
+                self.cfs_tasks_move_front(t.cpu, task);
+            }
+        }
+    }
+
     /// A pass of the other scheduler tried as many tasks of a queue as it may, and moves some of them: the others are at the
     /// front of the list.
     pub fn follow_looked(&mut self, cpu: CpuId, moved: &[TaskId]) {

@@ -1,0 +1,161 @@
+//! When a wakeup reads the clock of the queue that it puts a task on.
+//!
+//! Model.   It does so between its first record and the one that ends it. Where the task that runs there is charged, that tells
+//!          the clock, be it in a later call: one that has been asked to give way is charged by the clock of the wakeup. How
+//!          much of the wakeup had passed by then is much the same throughout a recording, and stands for it where nothing
+//!          tells the clock. A wakeup that another CPU has left to this one begins without a record: there it is the
+//!          time before the last record.
+//! Units.   ns of the trace clock; parts are of 1024.
+//! Source.  kernel/sched/core.c `ttwu_queue`, `sched_ttwu_pending`, `check_preempt_curr` @ 6.1, 6.12 (there `wakeup_preempt`).
+
+use super::Follower;
+use fairwind_sched::CpuId;
+use std::collections::VecDeque;
+
+/// The middle one of so many wakeups counts.
+const WAKEUPS: usize = 63;
+const WHOLE: u64 = 1024;
+
+/// What the last wakeups of a kind told.
+#[derive(Clone, Debug, Default)]
+struct Reads(VecDeque<u64>);
+
+impl Reads {
+    fn note(&mut self, read: u64) {
+        if self.0.len() == WAKEUPS {
+            self.0.pop_front();
+        }
+        self.0.push_back(read);
+    }
+
+    /// 0 if nothing told any.
+    fn usual(&self) -> u64 {
+        let mut reads: Vec<u64> = self.0.iter().copied().collect();
+        let Some(last) = reads.len().checked_sub(1) else {
+            return 0;
+        };
+        *reads.select_nth_unstable(last / 2).1
+    }
+}
+
+/// What wakeups of each kind told.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WakeupReads {
+    /// Parts of the time that had passed where a CPU woke a task for itself, and for another one.
+    own: Reads,
+    other: Reads,
+    /// Times before the end where a CPU queued what another one had left to it.
+    left: Reads,
+}
+
+impl WakeupReads {
+    fn parts(&mut self, own: bool) -> &mut Reads {
+        if own { &mut self.own } else { &mut self.other }
+    }
+
+    /// Where one of these wakeups read the clock is known.
+    fn note(&mut self, reading: Reading, clock: u64) {
+        let end = reading.end;
+        match reading.begun {
+            Some(begun) if (begun..=end).contains(&clock) && begun < end => {
+                let part = scaled(clock - begun, WHOLE, end - begun);
+                self.parts(reading.own).note(part);
+            }
+            None if clock <= end => self.left.note(end - clock),
+            _ => {}
+        }
+    }
+
+    /// When another one reads it, as far as these tell.
+    fn usual(&mut self, reading: Reading) -> u64 {
+        let end = reading.end;
+        match reading.begun {
+            Some(begun) => {
+                let part = self.parts(reading.own).usual();
+                begun + scaled(end.saturating_sub(begun), part, WHOLE)
+            }
+            None => end.saturating_sub(self.left.usual()),
+        }
+    }
+}
+
+/// `value * by / whole`, which is no more than `value` or `by`.
+fn scaled(value: u64, by: u64, whole: u64) -> u64 {
+    (u128::from(value) * u128::from(by) / u128::from(whole)) as u64
+}
+
+/// A wakeup, the clock of which is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// Its first record, if its CPU goes on with it until the task is queued.
+    pub(super) begun: Option<u64>,
+    pub(super) end: u64,
+    /// It queues the task on its own CPU.
+    pub(super) own: bool,
+}
+
+impl Follower<'_> {
+    /// The clock of a queue that a wakeup ending with a record read, if a charge tells it: one that is `recorded`, or the next
+    /// one there.
+    pub(super) fn read_by_wakeup(
+        &mut self,
+        by: u32,
+        cpu: CpuId,
+        reading: Reading,
+        recorded: Option<u64>,
+    ) -> Option<u64> {
+        let told = recorded.or_else(|| {
+            let (_, _, clock) = self.charges[cpu.idx()].next?;
+            let begun = reading.begun.unwrap_or(self.cpus[by as usize].last_ts);
+            (begun..=reading.end).contains(&clock).then_some(clock)
+        });
+        if let Some(clock) = told {
+            self.wakeup_reads.note(reading, clock);
+        }
+        told
+    }
+
+    /// When it read the clock where none does.
+    pub(super) fn usually_read(&mut self, reading: Reading) -> u64 {
+        self.wakeup_reads.usual(reading)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wakeups_tell_when_the_next_one_reads_the_clock() {
+        let mut reads = WakeupReads::default();
+        let of = |begun, end| Reading {
+            begun,
+            end,
+            own: true,
+        };
+        assert_eq!(reads.usual(of(Some(1000), 2000)), 1000, "nothing is known");
+        for part in [100, 300, 700] {
+            reads.note(of(Some(0), 1024), part);
+        }
+        reads.note(of(Some(5000), 6000), 4000);
+        assert_eq!(reads.usual(of(Some(10_000), 12_048)), 10_600);
+        let other = Reading {
+            own: false,
+            ..of(Some(1000), 2000)
+        };
+        assert_eq!(reads.usual(other), 1000, "that is of another kind");
+        reads.note(of(None, 900), 880);
+        assert_eq!(reads.usual(of(None, 5000)), 4980);
+        let damaged = of(Some(0), u64::MAX);
+        reads.note(damaged, u64::MAX);
+        assert!(reads.usual(damaged) > 0);
+        for _ in 0..WAKEUPS {
+            reads.note(of(Some(0), 1024), 512);
+        }
+        assert_eq!(
+            reads.usual(of(Some(0), 100)),
+            50,
+            "what was long ago is not"
+        );
+    }
+}
