@@ -279,7 +279,7 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
     expect(
         "v2-groups-6.1",
         &[
-            (Measure::State, 13079, 13069),
+            (Measure::State, 13080, 13071),
             (Measure::Pick, 6933, 6933),
             (Measure::Preemption, 4149, 4149),
             (Measure::Placement, 5123, 5090),
@@ -367,11 +367,11 @@ fn weights_that_only_decisions_tell_of_6_1() {
     expect(
         "nested-weights-6.1",
         &[
-            (Measure::State, 6744, 6469),
-            (Measure::Pick, 1208, 1191),
+            (Measure::State, 6758, 6501),
+            (Measure::Pick, 1209, 1193),
             (Measure::Preemption, 1512, 1510),
-            (Measure::Placement, 631, 622),
-            (Measure::Balance, 125, 114),
+            (Measure::Placement, 631, 624),
+            (Measure::Balance, 124, 114),
         ],
     );
 }

@@ -64,6 +64,14 @@ impl Follower<'_> {
         Some(clock)
     }
 
+    /// Does a CPU queue a task without charging the one that runs?
+    pub(super) fn queued_without_charge(&self, cpu: u32, pid: i32) -> bool {
+        self.known(pid).is_some_and(|task| {
+            let se = self.sched.tasks[task].se;
+            !self.sched.is_fair(task) || self.beside_group(CpuId(cpu), se).is_some()
+        })
+    }
+
     /// The entity, itself or a group's above, that joins a queue of a CPU where a group runs.
     fn beside_group(&self, cpu: CpuId, mut se: SeId) -> Option<SeId> {
         let mut cfs_rq = self.queue_on(cpu, se);

@@ -3,7 +3,7 @@
 //! Model. A tick charges the running task in a hardware interrupt, and no wakeup or switch follows
 //!        that would have charged it too. It is followed at once, since other CPUs decide by what it
 //!        changed; whether it asked for a reschedule shows in the flags of the CPU's next record, and
-//!        is judged there. A charge in the task's own context comes from `schedule()` that goes on with
+//!        is judged there, unless that is a wakeup, which may have asked itself. A charge in the task's own context comes from `schedule()` that goes on with
 //!        the same task, or from a system call that asks for run times. A tick asks for the balancing softirq
 //!        of its CPU, and others to balance for those that are idle: both are followed here, and then in `balance`.
 //! Deviations. Where the kernel's clocks are not told, each timer interrupt of a CPU that is idle or runs an RT task counts
@@ -184,7 +184,7 @@ impl Follower<'_> {
                     ProbePoint::SetNextEntity if put_prev == Some(*address) => return false,
                     _ => {}
                 },
-                What::Wakeup { .. } => return false,
+                What::Wakeup { pid, .. } => return self.queued_without_charge(r.cpu, *pid),
                 What::Switch { .. }
                 | What::WakeupNew { .. }
                 | What::Fork { .. }
@@ -259,6 +259,10 @@ impl Follower<'_> {
         let Some(charged) = self.cpu(r.cpu).charged.take() else {
             return;
         };
+        // A wakeup may have asked for it.
+        if r.need_resched && matches!(r.what, What::Wakeup { .. }) {
+            return;
+        }
         let cpu = CpuId(r.cpu);
         let ours = self.sched.rqs[cpu].need_resched;
         // A switch has forgotten whether one was asked for; from a task that could have gone on it was.
