@@ -214,7 +214,7 @@ pub(super) fn softirq_idle(sched: &Sched, cpu: CpuId) -> CpuIdleType {
     }
 }
 
-/// That tasks were pulled tells that the CPU looked for some, and in which domain: neither the machine nor what looking
+/// The CPU looked for tasks in these domains, as those that were pulled tell: neither the machine nor what looking
 /// costs nor a random number nor a wakeup on its way kept it from that. It looks again where what it pulled was about to
 /// sleep; whether it did so after it last pulled one is not told.
 fn ask_newly_idle(

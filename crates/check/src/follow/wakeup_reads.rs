@@ -67,7 +67,7 @@ impl WakeupReads {
     }
 
     /// When another one reads it, as far as these tell.
-    fn usual(&mut self, reading: Reading) -> u64 {
+    pub(super) fn usual(&mut self, reading: Reading) -> u64 {
         let end = reading.end;
         match reading.begun {
             Some(begun) => {
@@ -79,7 +79,7 @@ impl WakeupReads {
     }
 }
 
-/// `value * by / whole`, which is no more than `value` or `by`.
+/// `value * by / whole`, where `value` or `by` is no more than `whole`.
 fn scaled(value: u64, by: u64, whole: u64) -> u64 {
     (u128::from(value) * u128::from(by) / u128::from(whole)) as u64
 }
@@ -113,11 +113,6 @@ impl Follower<'_> {
             self.wakeup_reads.note(reading, clock);
         }
         told
-    }
-
-    /// When it read the clock where none does.
-    pub(super) fn usually_read(&mut self, reading: Reading) -> u64 {
-        self.wakeup_reads.usual(reading)
     }
 }
 
