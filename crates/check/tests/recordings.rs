@@ -76,8 +76,8 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2028, 1860),
-            (Measure::Preemption, 1747, 1701),
+            (Measure::Pick, 1984, 1823),
+            (Measure::Preemption, 1746, 1708),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
             (Measure::Placement, 790, 783),
         ],
@@ -186,6 +186,34 @@ fn changes_of_6_1() {
             (Measure::Preemption, 491, 491),
             (Measure::Placement, 187, 186),
             (Measure::Balance, 15, 15),
+        ],
+    );
+}
+
+#[test]
+fn sessions_of_6_12() {
+    expect(
+        "sessions-6.12",
+        &[
+            (Measure::State, 9114, 8910),
+            (Measure::Pick, 1839, 1839),
+            (Measure::Preemption, 1505, 1504),
+            (Measure::Placement, 381, 378),
+            (Measure::Balance, 16, 15),
+        ],
+    );
+}
+
+#[test]
+fn sessions_of_6_1() {
+    expect(
+        "sessions-6.1",
+        &[
+            (Measure::State, 3350, 3285),
+            (Measure::Pick, 1554, 1547),
+            (Measure::Preemption, 1761, 1760),
+            (Measure::Placement, 760, 747),
+            (Measure::Balance, 20, 18),
         ],
     );
 }

@@ -431,8 +431,8 @@ impl Sched {
         }
     }
 
-    /// Takes a task out of its group and puts it into one, be it the same: an exiting task leaves its autogroup so,
-    /// whether it has one or not.
+    /// Takes a task out of its group and puts it into one, be it the same: an exiting task leaves its autogroup so, and
+    /// one that begins a session gets another, whether there are any or not.
     pub(crate) fn change_group(&mut self, task: TaskId, group: GroupId, now: Nanos) {
         self.set_time(now);
         if !self.profile.features.has(Feature::FAIR_GROUP_SCHED) {

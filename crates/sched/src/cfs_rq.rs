@@ -12,6 +12,9 @@ use crate::rq::Rq;
 use crate::timeline::Timeline;
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, Vruntime};
 
+/// The virtual runtime at which a new queue begins.
+pub const NEW_QUEUE_VRUNTIME: Vruntime = (1u64 << 20).wrapping_neg();
+
 /// Load of tasks that left while asleep, to be taken off at the next update.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Removed {
@@ -145,7 +148,7 @@ impl CfsRq {
             avg_vruntime: 0,
             avg_load: 0,
             // Shortly before the wrap, so that wrong comparisons show early.
-            zero_vruntime: (1u64 << 20).wrapping_neg(),
+            zero_vruntime: NEW_QUEUE_VRUNTIME,
             zero_weight: 0,
             timeline: Timeline::new(),
             curr: SeId::NONE,

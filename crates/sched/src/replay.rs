@@ -24,7 +24,7 @@ use crate::flags::{DEQUEUE_DELAYED, DEQUEUE_SLEEP, WF_MIGRATED, WF_TTWU};
 use crate::sched::Sched;
 use crate::schedule::Switch;
 use crate::task::{Class, OnRq, Policy, TaskState};
-use crate::units::{CfsRqId, CpuId, Nanos, SeId, TaskId};
+use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId, TaskId};
 use alloc::vec::Vec;
 
 /// How a wakeup reached its queue.
@@ -305,9 +305,8 @@ impl Sched {
         }
     }
 
-    /// An exiting task leaves its autogroup: without one, it goes from its group to the same.
-    pub fn follow_autogroup_exit(&mut self, task: TaskId, now: Nanos) {
-        let group = self.tasks[task].group;
+    /// A task gets or leaves an autogroup: without them, it goes from its group to the same.
+    pub fn follow_regroup(&mut self, task: TaskId, group: GroupId, now: Nanos) {
         self.change_group(task, group, now);
     }
 

@@ -18,15 +18,9 @@ impl Follower<'_> {
             _ => "/",
         };
         let parent = self.groups.get(parent).copied().unwrap_or(GroupId::ROOT);
-        let group = self.sched.create_group(parent, r.ts);
+        let group = self.make_group(parent, r.ts);
         self.groups.insert(path.to_owned(), group);
-        let queues = self.sched.groups[group].cfs_rq.clone();
-        for cfs_rq in queues {
-            self.sched.hold_probes();
-            if let Some(probes) = &mut self.sched.probes {
-                probes.set_queue_known(cfs_rq);
-            }
-        }
+        self.note_autogroup(path, group);
         let facts = self.facts.groups.get(path).copied().unwrap_or_else(|| {
             self.judge.mended("groups of which no file tells");
             self.judge.lacking = Some(gaps::WEIGHTS.fact);
@@ -40,6 +34,19 @@ impl Follower<'_> {
         if refused {
             self.judge.mended("groups with settings that cannot be");
         }
+    }
+
+    /// Makes a group of which all is known.
+    pub(super) fn make_group(&mut self, parent: GroupId, ts: u64) -> GroupId {
+        let group = self.sched.create_group(parent, ts);
+        let queues = self.sched.groups[group].cfs_rq.clone();
+        for cfs_rq in queues {
+            self.sched.hold_probes();
+            if let Some(probes) = &mut self.sched.probes {
+                probes.set_queue_known(cfs_rq);
+            }
+        }
+        group
     }
 
     /// A task went to a group: at the charge or the probes that moving it made, if it was running.

@@ -44,6 +44,7 @@ mod quotas;
 mod races;
 mod requeues;
 mod returns;
+mod sessions;
 mod settings;
 mod softirq;
 mod spans;
@@ -83,6 +84,7 @@ use learned::Learned;
 use limits::Limits;
 use phases::Phases;
 use placement::Placement;
+use sessions::Sessions;
 use settings::Settings;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasks::Names;
@@ -157,8 +159,7 @@ pub(crate) struct Follower<'a> {
     old_names: BTreeMap<i32, usize>,
     /// Some records show virtual runtimes.
     shows_state: bool,
-    /// Tasks that have begun to exit and are still in their autogroup.
-    exiting: BTreeSet<TaskId>,
+    sessions: Sessions,
     groups: BTreeMap<String, GroupId>,
     weights: Courses,
     shown_weights: Vec<Shown>,
@@ -255,7 +256,7 @@ impl<'a> Follower<'a> {
             next_on_cpu,
             old_names: ahead::last_old_names(records),
             shows_state: gaps::shows_state(records),
-            exiting: BTreeSet::new(),
+            sessions: Sessions::default(),
             groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),
             weights: settings.weights,
             shown_weights: Vec::new(),

@@ -17,12 +17,6 @@ use fairwind_sched::{CpuId, SchedAttr, TaskId};
 /// `ENQUEUE_RESTORE`: the entity was taken off to be changed.
 const ENQUEUE_RESTORE: u64 = 2;
 
-const POINTS: [ProbePoint; 3] = [
-    ProbePoint::PutPrevEntity,
-    ProbePoint::PlaceEntity,
-    ProbePoint::SetNextEntity,
-];
-
 impl Follower<'_> {
     /// The task of an entity that a probe has shown before.
     fn task_at(&self, address: u64) -> Option<TaskId> {
@@ -61,16 +55,28 @@ impl Follower<'_> {
             return;
         }
         let attr = self.attr_told(address, task);
-        for point in POINTS {
-            self.told_of(point, task, cpu);
+        let charge = self.last_charge(r.cpu, task);
+        let group = self.regrouped(charge, Some(self.at), task);
+        self.told_of(ProbePoint::PutPrevEntity, task, cpu);
+        let stays = self.sched.tasks[task].group;
+        for point in [ProbePoint::PlaceEntity, ProbePoint::SetNextEntity] {
+            self.told_of_regrouped(point, task, group.unwrap_or(stays));
         }
         let clock = self.requeue_clock(r, cpu);
-        if self.exiting.remove(&task) {
-            self.sched.follow_autogroup_exit(task, clock);
+        if let Some(group) = group {
+            self.sched.follow_regroup(task, group, clock);
         } else {
             self.sched.follow_requeue(task, attr, clock);
         }
         self.end_change_of(r, cpu);
+    }
+
+    /// The charge of a task in the call that the record which is followed ends.
+    fn last_charge(&self, cpu: u32, task: TaskId) -> Option<usize> {
+        let pid = self.pid(task)?;
+        let own = self.times.records_until(cpu, self.at).iter().rev().copied();
+        let mut call = own.take_while(|&at| self.records[at].what.is_inside());
+        call.find(|&at| matches!(self.records[at].what, What::Runtime { pid: of, .. } if of == pid))
     }
 
     /// It was put back, and neither it nor another one went on in the fair class.

@@ -184,7 +184,7 @@ impl Follower<'_> {
         let task = self.task(pid, "", r.cpu, r.ts);
         if self.is_ordinary(task) {
             self.sched.tasks[task].exiting = true;
-            self.exiting.insert(task);
+            self.sessions.exiting.insert(task);
         }
     }
 

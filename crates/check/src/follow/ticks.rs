@@ -219,7 +219,11 @@ impl Follower<'_> {
         let asked =
             !rq.need_resched && !r.need_resched && rq.nr_running > 1 && self.sched.is_fair(curr);
         let hardirq = r.hardirq() && self.cpu(r.cpu).in_timers.is_some();
-        let exits = !r.irq && self.exiting.remove(&curr);
+        let group = if r.irq {
+            None
+        } else {
+            self.regrouped(Some(self.at), self.next_on_cpu[self.at], curr)
+        };
         let kind = if hardirq { "tick" } else { "charge" };
         let charged = Charged {
             decision: Self::decision(r, Measure::Preemption, kind),
@@ -239,8 +243,8 @@ impl Follower<'_> {
         } else {
             self.sched.follow_charge(cpu, clock);
         }
-        if exits {
-            self.sched.follow_autogroup_exit(curr, clock);
+        if let Some(group) = group {
+            self.sched.follow_regroup(curr, group, clock);
         } else if !r.irq
             && !self.comes_back_by_place(curr)
             && let Some((_, prio)) = self.prio_ahead(curr)

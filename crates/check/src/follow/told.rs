@@ -11,7 +11,7 @@ use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::{Record, What};
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint, ProbeValues, Told};
-use fairwind_sched::{CpuId, Release, SeId, TaskId};
+use fairwind_sched::{CpuId, GroupId, Release, SeId, TaskId};
 
 /// Fields that one decision compares.
 struct Aspect {
@@ -159,6 +159,15 @@ impl Follower<'_> {
     /// The first probe at a point is that of a task, and those after it are of the groups above, on a CPU.
     pub(super) fn told_of(&mut self, point: ProbePoint, task: TaskId, cpu: CpuId) {
         self.told_in_order(point, &self.entities_on(task, cpu));
+    }
+
+    /// The same of a task that comes to a group.
+    pub(super) fn told_of_regrouped(&mut self, point: ProbePoint, task: TaskId, group: GroupId) {
+        let t = &self.sched.tasks[task];
+        let mut entities = vec![t.se];
+        let cfs_rq = self.sched.groups[group].cfs_rq[t.cpu.idx()];
+        entities.extend(self.upwards(self.sched.cfs_rqs[cfs_rq].se));
+        self.told_in_order(point, &entities);
     }
 
     /// A task is put on a queue of a CPU, other than by a wakeup: CFS places the groups above it alone.
