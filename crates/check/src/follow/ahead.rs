@@ -6,6 +6,7 @@
 
 use super::tasks::stopper_cpu;
 use crate::record::{Record, What};
+use fairwind_sched::task::MAX_RT_PRIO;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a wakeup goes on.
@@ -112,7 +113,8 @@ pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
 
 /// The order in which records are followed: by time, but what a balancing pass did from its first move on comes at once, with
 /// the switch that it was for. The queues are locked meanwhile, and what other CPUs record in between comes after. What a
-/// stopper takes off one queue it puts on another one without holding both, and so at its own time.
+/// stopper takes off one queue it puts on another one without holding both, and so at its own time; and real-time tasks are
+/// pushed once a switch is over.
 pub(super) fn order(
     records: &[Record],
     next_on_cpu: &[Option<usize>],
@@ -123,14 +125,18 @@ pub(super) fn order(
     let mut waking: BTreeMap<u32, i32> = BTreeMap::new();
     // CPUs whose stopper runs.
     let mut stops: BTreeSet<u32> = BTreeSet::new();
+    let mut real_time: BTreeSet<i32> = BTreeSet::new();
     for (at, r) in records.iter().enumerate() {
         if std::mem::replace(&mut followed[at], true) {
             continue;
         }
         order.push(at);
+        note_real_time(&mut real_time, r);
         match r.what {
             What::Migrate { pid, .. }
-                if waking.get(&r.cpu) != Some(&pid) && (r.irq || !stops.contains(&r.cpu)) => {}
+                if waking.get(&r.cpu) != Some(&pid)
+                    && (r.irq || !stops.contains(&r.cpu))
+                    && !real_time.contains(&pid) => {}
             What::Waking { pid, .. } => {
                 waking.insert(r.cpu, pid);
                 continue;
@@ -154,6 +160,7 @@ pub(super) fn order(
             followed[next] = true;
             order.push(next);
             note_stopper(&mut stops, other);
+            note_real_time(&mut real_time, other);
             last = next;
             if switches {
                 break;
@@ -161,6 +168,25 @@ pub(super) fn order(
         }
     }
     order
+}
+
+/// After a record: which tasks does it show to be of a real-time class, and which not?
+fn note_real_time(real_time: &mut BTreeSet<i32>, r: &Record) {
+    let mut note = |pid: i32, prio: i32| {
+        if prio < MAX_RT_PRIO {
+            real_time.insert(pid);
+        } else {
+            real_time.remove(&pid);
+        }
+    };
+    match &r.what {
+        What::Switch { prev, next, .. } => {
+            note(prev.pid, prev.prio);
+            note(next.pid, next.prio);
+        }
+        What::Waking { pid, prio, .. } | What::Wakeup { pid, prio, .. } => note(*pid, *prio),
+        _ => {}
+    }
 }
 
 /// After a switch: does the CPU run its stopper?
@@ -284,6 +310,37 @@ mod tests {
         ];
         let order = order(&records, &next_on_cpu(&records), &BTreeSet::new());
         assert_eq!(order, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn real_time_tasks_are_pushed_after_the_switch_before() {
+        let wakes = |pid, prio| What::Wakeup {
+            pid,
+            prio,
+            target: 1,
+        };
+        let party = || Party {
+            pid: 0,
+            comm: String::new(),
+            prio: 120,
+        };
+        let switch = What::Switch {
+            prev: party(),
+            prev_state: PrevState::Runnable,
+            next: party(),
+        };
+        let orders = [(50, [0, 1, 2, 3]), (120, [0, 1, 3, 2])];
+        for (prio, expected) in orders {
+            let (pid, orig, dest) = (7, 1, 0);
+            let records = [
+                record(1, wakes(pid, prio)),
+                record(1, What::Migrate { pid, orig, dest }),
+                waking(0, 9),
+                record(1, switch.clone()),
+            ];
+            let order = order(&records, &next_on_cpu(&records), &BTreeSet::new());
+            assert_eq!(order, expected, "priority {prio}");
+        }
     }
 
     #[test]

@@ -19,11 +19,14 @@ use crate::record::{Record, What};
 use fairwind_sched::entity::LoadWeight;
 use fairwind_sched::task::{DEFAULT_PRIO, MAX_RT_PRIO};
 use fairwind_sched::{CpuId, Policy, SchedAttr, SeId, TaskId};
+use std::ops::Range;
 
 /// The command that changes policies.
 const CHRT: &str = "chrt";
 /// The priority of a real-time task of which no record shows it: the lowest of them.
 pub(super) const UNTOLD_RT_PRIO: i32 = MAX_RT_PRIO - 2;
+/// All there are.
+const NICE_LEVELS: Range<i32> = -20..20;
 /// So many wakeups in a row have to tell that a task's policy is another one.
 const TELLING: u32 = 2;
 /// So many turns of all others a task of SCHED_NORMAL does not wait.
@@ -223,9 +226,12 @@ impl Follower<'_> {
         let (at, prio) = self.times.prio(pid, self.at)?;
         let charge = self.times.charges(pid, self.at).first();
         let charge = charge.filter(|&&(charge, _)| charge < at && self.shows_state);
-        let Some(&(charge, _)) = charge.filter(|_| !self.facts.picks_by_deadline()) else {
+        let Some(&(charge, runtime)) = charge.filter(|_| !self.facts.picks_by_deadline()) else {
             return Some((at, prio));
         };
+        if let Some(nice) = self.nice_of_charge(task, pid, charge, runtime) {
+            return Some((charge, DEFAULT_PRIO + nice));
+        }
         let fair = matches!(self.records[charge].what, What::Runtime { vruntime, .. } if vruntime.is_some());
         let is_fair = |prio: i32| prio >= MAX_RT_PRIO;
         let t = &self.sched.tasks[task];
@@ -238,6 +244,29 @@ impl Follower<'_> {
         } else {
             (charge, UNTOLD_RT_PRIO)
         })
+    }
+
+    /// The nice level that a task's next charge tells, if ours or one other explains it and the task stays where it is until
+    /// then.
+    fn nice_of_charge(&self, task: TaskId, pid: i32, charge: usize, runtime: u64) -> Option<i32> {
+        let What::Runtime { vruntime, .. } = self.records[charge].what else {
+            return None;
+        };
+        let t = &self.sched.tasks[task];
+        let known = self.sched.is_fair(task) && self.is_known(t.se);
+        if !known || self.times.leaves_queue(pid, self.at, charge) {
+            return None;
+        }
+        let charged = vruntime?.wrapping_sub(self.sched.ses[t.se].vruntime);
+        let explains = |mut weight: LoadWeight| weight.calc_delta_fair(runtime) == charged;
+        if explains(LoadWeight::of_nice(t.nice())) {
+            return Some(t.nice());
+        }
+        if explains(LoadWeight::idle_policy()) {
+            return None;
+        }
+        let mut others = NICE_LEVELS.filter(|&nice| explains(LoadWeight::of_nice(nice)));
+        others.next().filter(|_| others.next().is_none())
     }
 
     /// Attributes other than ours that the next record of a waiting task shows, and which record that is.

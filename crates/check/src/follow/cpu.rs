@@ -77,6 +77,8 @@ pub(super) struct CpuContext {
     pub(super) moves: Vec<Move>,
     /// What its stopper has taken off a queue and is still to put on another one.
     pub(super) in_flight: Option<Move>,
+    /// The record by which the other queue's lock was held until then.
+    pub(super) locked_until: Option<usize>,
     /// Moves out of interrupts.
     pub(super) irq_moves: Vec<Move>,
     /// In the timer's interrupt; whether its tick has run.

@@ -82,6 +82,7 @@ use group_courses::Courses;
 use jiffies::Jiffies;
 use learned::Learned;
 use limits::Limits;
+use order::Picked;
 use phases::Phases;
 use placement::Placement;
 use sessions::Sessions;
@@ -146,6 +147,8 @@ pub(crate) struct Follower<'a> {
     yielded: Vec<(CfsRqId, SeId)>,
     /// Which way guesses of groups' virtual runtimes were last moved, and how far.
     steps: BTreeMap<SeId, (bool, u64)>,
+    /// Guesses that were picked, until a charge tells where they were.
+    picked: BTreeMap<SeId, Picked>,
     /// On which queue an entity was when its virtual runtime was last told.
     told_on: BTreeMap<SeId, CfsRqId>,
     /// Somebody uses the command that changes policies.
@@ -249,6 +252,7 @@ impl<'a> Follower<'a> {
             suspected: BTreeMap::new(),
             yielded: Vec::new(),
             steps: BTreeMap::new(),
+            picked: BTreeMap::new(),
             told_on: BTreeMap::new(),
             uses_chrt: changes::uses_chrt(records),
             parents: BTreeMap::new(),
@@ -315,6 +319,7 @@ impl<'a> Follower<'a> {
                     || further_passes.contains(&next)
             });
             self.put_in_flight(record, over);
+            self.put_unlocked(record);
             if over {
                 self.end_requeue(record);
                 self.end_softirq(record);

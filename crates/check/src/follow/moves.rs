@@ -84,7 +84,7 @@ impl Follower<'_> {
     /// A stopper takes a task off its CPU.
     fn push(&mut self, r: &Record, moved: Move) {
         let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
-        self.end_push(r);
+        self.end_push(r.cpu, r.ts);
         self.pushed(r, moved);
         if self.sched.tasks[moved.task].class == Class::Stop {
             return;
@@ -112,23 +112,47 @@ impl Follower<'_> {
             }),
             _ => false,
         };
-        if over || placed || charged {
-            self.end_push(r);
+        let locked = self.locked_ahead(r.cpu, moved.dest);
+        if placed || charged || over && locked.is_none() {
+            self.end_push(r.cpu, r.ts);
+        } else if over {
+            self.cpu(r.cpu).locked_until = locked;
         }
     }
 
-    fn end_push(&mut self, r: &Record) {
-        let in_flight = self.cpu(r.cpu).in_flight.take();
+    /// The record of a CPU whose stopper takes a task off its queue while another stopper is about to put one there: it was
+    /// the first to lock the queue, for it held the lock as it wrote that.
+    fn locked_ahead(&self, cpu: u32, dest: u32) -> Option<usize> {
+        let until = self.next_on_cpu[self.at]?;
+        let next = *self.times.records_of(dest, self.at + 1).first()?;
+        let takes_off =
+            matches!(self.records[next].what, What::Migrate { orig, .. } if orig == dest);
+        let stops = self.sched.tasks[self.sched.rqs[CpuId(dest)].curr].class == Class::Stop;
+        (cpu != dest && next < until && takes_off && stops).then_some(next)
+    }
+
+    /// After a record: what stoppers have in flight goes to the queue whose lock was held until then.
+    pub(super) fn put_unlocked(&mut self, r: &Record) {
+        for cpu in 0..self.cpus.len() as u32 {
+            if self.cpus[cpu as usize].locked_until == Some(self.at) {
+                self.end_push(cpu, r.ts);
+            }
+        }
+    }
+
+    fn end_push(&mut self, cpu: u32, ts: u64) {
+        self.cpu(cpu).locked_until = None;
+        let in_flight = self.cpu(cpu).in_flight.take();
         // Where records are lost, another one may have shown it elsewhere meanwhile.
         let moves = |moved: &Move| self.sched.tasks[moved.task].on_rq == OnRq::Migrating;
         let Some(moved) = in_flight.filter(moves) else {
             return;
         };
-        let now = self.lock_clock(r.cpu, CpuId(moved.dest), moved.task, r.ts);
+        let now = self.lock_clock(cpu, CpuId(moved.dest), moved.task, ts);
         self.told_of_enqueue(moved.task, CpuId(moved.dest));
         self.sched.follow_attach(moved.task, now);
         self.sched.guess_clock(None);
-        self.settle_clocks(r.cpu);
+        self.settle_clocks(cpu);
     }
 
     /// A stopper that a task woke moved the one that ran: that may no longer use its CPU. Not so if the one that woke the

@@ -5,13 +5,22 @@
 //!          the pick tells: to the other's, and if that was not enough for the next pick, twice as far each time. Where no
 //!          record shows any state, only a group's is a guess. One that yielded gives way to the second, unless
 //!          that is further behind than the wakeup granularity: so far apart are they at least, or at most. Other buddies are
-//!          picked out of order and tell nothing. Later releases pick, of those that are owed CPU time, the one with the
+//!          picked out of order and tell nothing. Where a charge then tells that a guess that was picked had been further ahead,
+//!          guesses that waited beside it were so, too. Later releases pick, of those that are owed CPU time, the one with the
 //!          earliest deadline: where no record shows any state, what groups and tasks from before had is a guess, and gives
 //!          way.
 //! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1, `pick_eevdf` @ 6.12.
 
 use super::Follower;
-use fairwind_sched::{CpuId, Sched, SeId, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, Sched, SeId, TaskId};
+
+/// A guess that was picked: from which queue, when, and where it is taken to have been.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Picked {
+    cfs_rq: CfsRqId,
+    clock: u64,
+    vruntime: u64,
+}
 
 impl Follower<'_> {
     /// The kernel picked one task, and ours another one of the same CPU.
@@ -48,6 +57,7 @@ impl Follower<'_> {
             Some(&told_on) => told_on != cfs_rq,
             None => self.shows_state || !self.sched.ses[se].is_task(),
         };
+        let both = guessed(kernel) && guessed(ours);
         let (se, ahead) = if guessed(kernel) {
             (kernel, false)
         } else if guessed(ours) {
@@ -61,6 +71,56 @@ impl Follower<'_> {
         };
         self.steps.insert(se, (ahead, step));
         self.shift(se, if ahead { step } else { step.wrapping_neg() });
+        if both && let Some(picked) = self.picked.get_mut(&kernel) {
+            picked.vruntime = self.sched.ses[kernel].vruntime;
+        }
+    }
+
+    /// Before a pick: where is the picked one taken to be, if it is a guess and no buddy?
+    pub(super) fn note_pick(&mut self, kernel: TaskId, clock: u64) {
+        let se = self.sched.tasks[kernel].se;
+        if !self.sched.is_fair(kernel) || self.facts.picks_by_deadline() || !self.shows_state {
+            return;
+        }
+        let entity = &self.sched.ses[se];
+        let (cfs_rq, vruntime) = (entity.cfs_rq, entity.vruntime);
+        let queue = &self.sched.cfs_rqs[cfs_rq];
+        let buddies = [queue.next, queue.last].contains(&se) || queue.skip.is_some();
+        self.picked.remove(&se);
+        if !buddies && self.told_on.get(&se) != Some(&cfs_rq) {
+            let picked = Picked {
+                cfs_rq,
+                clock,
+                vruntime,
+            };
+            self.picked.insert(se, picked);
+        }
+    }
+
+    /// The next charge of an entity that was picked tells where it was: by so much off. Those that waited beside it, if they are
+    /// no less of a guess, are not before that.
+    pub(super) fn tell_order(&mut self, picked: SeId, off: u64) {
+        let at_pick = self.picked.remove(&picked);
+        let Some(Picked {
+            cfs_rq,
+            clock,
+            vruntime,
+        }) = at_pick.filter(|_| off.cast_signed() > 0)
+        else {
+            return;
+        };
+        let least = vruntime.wrapping_add(off);
+        for task in self.candidates(self.sched.cfs_rqs[cfs_rq].cpu) {
+            let se = self.sched.tasks[task].se;
+            let entity = &self.sched.ses[se];
+            let waits = entity.cfs_rq == cfs_rq && entity.on_rq && se != picked;
+            let waits = waits && self.sched.tasks[task].last_queued <= clock;
+            let told = self.told_on.get(&se) == Some(&cfs_rq);
+            let short = least.wrapping_sub(entity.vruntime);
+            if waits && !told && (1..=off).contains(&short) {
+                self.shift(se, short);
+            }
+        }
     }
 
     /// A pick on a CPU was the kernel's: guesses there are no longer moved ever further.

@@ -212,6 +212,7 @@ impl Follower<'_> {
         let before: Vec<Shown> = candidates.iter().map(|&task| self.shown(task)).collect();
         let prev = self.sched.rqs[cpu].curr;
         self.note_yielded(prev);
+        self.note_pick(next, clock);
         let (switch, possible) = self.sched.follow_switch(cpu, clock, next);
         if self.is_ordinary(next) && self.sched.is_fair(next) && candidates.len() >= 2 {
             if self.unsure.contains(&next) {

@@ -297,6 +297,9 @@ impl Follower<'_> {
             let decision = Self::decision(r, Measure::State, kind);
             self.judge.judge(decision, Baselines::NONE, differs);
         }
+        if let (Some(told), Some(ours)) = (told(ProbeField::Vruntime), ours(ProbeField::Vruntime)) {
+            self.tell_order(se, told.wrapping_sub(ours));
+        }
         if told(ProbeField::Vruntime).is_some() {
             self.told_on.insert(se, self.sched.ses[se].cfs_rq);
             self.raced.remove(&self.sched.ses[se].task);
