@@ -79,6 +79,8 @@ pub(crate) enum PrevState {
     Runnable,
     Interruptible,
     Uninterruptible,
+    /// Or traced, or parked.
+    Stopped,
     Dead,
 }
 
@@ -88,6 +90,7 @@ impl PrevState {
             PrevState::Runnable => TaskState::Running,
             PrevState::Interruptible => TaskState::Interruptible,
             PrevState::Uninterruptible => TaskState::Uninterruptible,
+            PrevState::Stopped => TaskState::Stopped,
             PrevState::Dead => TaskState::Dead,
         }
     }
@@ -297,6 +300,7 @@ impl Fields<'_> {
 
     fn prev_state(&self) -> Option<PrevState> {
         const UNINTERRUPTIBLE: i64 = 2;
+        const STOPPED: i64 = 4 | 8 | 0x40;
         const DEAD: i64 = 0x10 | 0x20;
         const ASLEEP: i64 = 0xff;
         let field = self.format.field("prev_state")?;
@@ -306,6 +310,7 @@ impl Fields<'_> {
                 b'R' => PrevState::Runnable,
                 b'X' | b'Z' => PrevState::Dead,
                 b'D' => PrevState::Uninterruptible,
+                b'T' | b't' | b'P' => PrevState::Stopped,
                 _ => PrevState::Interruptible,
             });
         }
@@ -314,6 +319,7 @@ impl Fields<'_> {
             0 => PrevState::Runnable,
             bits if bits & DEAD != 0 => PrevState::Dead,
             bits if bits & UNINTERRUPTIBLE != 0 => PrevState::Uninterruptible,
+            bits if bits & STOPPED != 0 => PrevState::Stopped,
             _ => PrevState::Interruptible,
         })
     }

@@ -61,8 +61,8 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11597),
-            (Measure::Pick, 1544, 1544),
+            (Measure::State, 11894, 11615),
+            (Measure::Pick, 1552, 1552),
             (Measure::Preemption, 1259, 1259),
             (Measure::Placement, 683, 678),
             (Measure::Balance, 82, 73),
@@ -76,8 +76,8 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 1984, 1823),
-            (Measure::Preemption, 1746, 1708),
+            (Measure::Pick, 2012, 1849),
+            (Measure::Preemption, 1747, 1710),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
             (Measure::Placement, 790, 783),
         ],
@@ -101,8 +101,8 @@ fn wakers_of_6_18() {
     expect(
         "wakers-smt-6.18",
         &[
-            (Measure::State, 3157, 3156),
-            (Measure::Pick, 1132, 1132),
+            (Measure::State, 3157, 3157),
+            (Measure::Pick, 1151, 1151),
             (Measure::Preemption, 1079, 1079),
         ],
     );
@@ -125,8 +125,8 @@ fn wakers_on_smt_of_6_12() {
     expect(
         "wakers-smt-6.12",
         &[
-            (Measure::State, 3660, 3652),
-            (Measure::Pick, 1164, 1164),
+            (Measure::State, 3660, 3660),
+            (Measure::Pick, 1174, 1174),
             (Measure::Preemption, 1147, 1147),
             (Measure::Placement, 135, 133),
             (Measure::Balance, 68, 68),
@@ -140,7 +140,7 @@ fn mix_on_smt_of_6_12() {
         "mix-smt-6.12",
         &[
             (Measure::State, 3658, 3658),
-            (Measure::Pick, 701, 701),
+            (Measure::Pick, 704, 704),
             (Measure::Preemption, 473, 472),
             (Measure::Placement, 311, 305),
             (Measure::Balance, 40, 39),
@@ -168,7 +168,7 @@ fn changes_of_6_12() {
         "changes-6.12",
         &[
             (Measure::State, 3866, 3864),
-            (Measure::Pick, 1007, 1007),
+            (Measure::Pick, 1010, 1010),
             (Measure::Preemption, 822, 822),
             (Measure::Placement, 286, 285),
             (Measure::Balance, 16, 16),
@@ -195,8 +195,8 @@ fn sessions_of_6_12() {
     expect(
         "sessions-6.12",
         &[
-            (Measure::State, 9114, 8910),
-            (Measure::Pick, 1839, 1839),
+            (Measure::State, 9114, 8909),
+            (Measure::Pick, 1841, 1841),
             (Measure::Preemption, 1505, 1504),
             (Measure::Placement, 381, 378),
             (Measure::Balance, 16, 15),
@@ -228,6 +228,20 @@ fn own_changes_of_6_1() {
             (Measure::Preemption, 111, 111),
             (Measure::Placement, 2001, 1946),
             (Measure::Balance, 41, 32),
+        ],
+    );
+}
+
+#[test]
+fn stops_of_6_12() {
+    expect(
+        "stops-6.12",
+        &[
+            (Measure::State, 5489, 5476),
+            (Measure::Pick, 964, 964),
+            (Measure::Preemption, 595, 595),
+            (Measure::Placement, 598, 596),
+            (Measure::Balance, 35, 34),
         ],
     );
 }
@@ -265,8 +279,8 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4832),
-            (Measure::Pick, 322, 322),
+            (Measure::State, 5293, 4831),
+            (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
             (Measure::Balance, 28, 24),
@@ -279,7 +293,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4507),
+            (Measure::State, 5453, 4509),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
@@ -293,7 +307,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10653, 8998),
+            (Measure::State, 10653, 9001),
             (Measure::Pick, 908, 889),
             (Measure::Preemption, 875, 868),
             (Measure::Placement, 532, 526),
@@ -322,7 +336,7 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
         "v2-groups-6.1",
         &[
             (Measure::State, 13080, 13071),
-            (Measure::Pick, 6933, 6933),
+            (Measure::Pick, 6934, 6934),
             (Measure::Preemption, 4149, 4149),
             (Measure::Placement, 5123, 5090),
             (Measure::Balance, 386, 334),
@@ -381,8 +395,8 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7125),
-            (Measure::Pick, 1316, 1313),
+            (Measure::State, 8284, 7127),
+            (Measure::Pick, 1319, 1316),
             (Measure::Preemption, 1330, 1328),
             (Measure::Placement, 256, 251),
             (Measure::Balance, 76, 75),
@@ -464,7 +478,7 @@ fn cpus_that_tasks_may_use_of_6_12() {
         "affinity-6.12",
         &[
             (Measure::State, 19844, 19836),
-            (Measure::Pick, 2022, 2022),
+            (Measure::Pick, 2027, 2027),
             (Measure::Preemption, 2734, 2733),
             (Measure::Placement, 1928, 1860),
             (Measure::Balance, 84, 69),
@@ -491,9 +505,9 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46020),
-            (Measure::Pick, 17091, 17086),
-            (Measure::Preemption, 656, 655),
+            (Measure::State, 46643, 46021),
+            (Measure::Pick, 17093, 17088),
+            (Measure::Preemption, 658, 657),
             (Measure::Placement, 228, 222),
             (Measure::Balance, 22, 21),
         ],
@@ -519,9 +533,9 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16459, 15200),
-            (Measure::Pick, 2788, 2787),
-            (Measure::Preemption, 1825, 1825),
+            (Measure::State, 16459, 15240),
+            (Measure::Pick, 2793, 2792),
+            (Measure::Preemption, 1826, 1826),
             (Measure::Placement, 1593, 1584),
             (Measure::Balance, 128, 120),
         ],
@@ -534,7 +548,7 @@ fn idle_groups_of_6_1() {
         "idle-groups-6.1",
         &[
             (Measure::State, 10311, 10057),
-            (Measure::Pick, 4360, 4349),
+            (Measure::Pick, 4359, 4347),
             (Measure::Preemption, 2795, 2788),
             (Measure::Placement, 2892, 2879),
             (Measure::Balance, 170, 158),
@@ -547,10 +561,10 @@ fn commands_that_change_tasks_of_6_12() {
     expect(
         "commands-6.12",
         &[
-            (Measure::State, 13311, 13288),
-            (Measure::Pick, 2956, 2955),
-            (Measure::Preemption, 2518, 2518),
-            (Measure::Placement, 1036, 1016),
+            (Measure::State, 13311, 13304),
+            (Measure::Pick, 3027, 3026),
+            (Measure::Preemption, 2522, 2522),
+            (Measure::Placement, 1037, 1018),
             (Measure::Balance, 101, 87),
         ],
     );
@@ -561,11 +575,11 @@ fn commands_that_change_tasks_of_6_1() {
     expect(
         "commands-6.1",
         &[
-            (Measure::State, 7567, 7566),
-            (Measure::Pick, 2524, 2523),
+            (Measure::State, 7571, 7570),
+            (Measure::Pick, 2545, 2545),
             (Measure::Preemption, 3129, 3123),
             (Measure::Placement, 1097, 1066),
-            (Measure::Balance, 89, 68),
+            (Measure::Balance, 88, 69),
         ],
     );
 }
@@ -576,7 +590,7 @@ fn a_storm_of_forks_of_6_1() {
         "forks-6.1",
         &[
             (Measure::State, 18089, 18082),
-            (Measure::Pick, 7072, 7067),
+            (Measure::Pick, 7073, 7068),
             (Measure::Preemption, 3611, 3610),
             (Measure::Placement, 8854, 8799),
             (Measure::Balance, 1456, 1373),
@@ -589,10 +603,10 @@ fn policies_and_classes_of_6_12() {
     expect(
         "policies-6.12",
         &[
-            (Measure::State, 11112, 11098),
-            (Measure::Pick, 1750, 1750),
-            (Measure::Preemption, 1023, 1023),
-            (Measure::Placement, 463, 457),
+            (Measure::State, 11112, 11107),
+            (Measure::Pick, 1756, 1756),
+            (Measure::Preemption, 1024, 1024),
+            (Measure::Placement, 464, 458),
             (Measure::Balance, 22, 22),
         ],
     );
@@ -603,9 +617,9 @@ fn policies_and_classes_of_6_1() {
     expect(
         "policies-6.1",
         &[
-            (Measure::State, 5872, 5869),
-            (Measure::Pick, 2964, 2959),
-            (Measure::Preemption, 1214, 1214),
+            (Measure::State, 5874, 5872),
+            (Measure::Pick, 2965, 2960),
+            (Measure::Preemption, 1215, 1215),
             (Measure::Placement, 854, 846),
             (Measure::Balance, 8, 6),
         ],
@@ -617,9 +631,9 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6699),
-            (Measure::Pick, 694, 693),
-            (Measure::Preemption, 596, 593),
+            (Measure::State, 7403, 6701),
+            (Measure::Pick, 706, 705),
+            (Measure::Preemption, 599, 596),
             (Measure::Placement, 575, 566),
             (Measure::Balance, 39, 35),
         ],
@@ -632,7 +646,7 @@ fn limits_set_late_of_6_1() {
         "late-limits-6.1",
         &[
             (Measure::State, 2418, 2262),
-            (Measure::Pick, 517, 512),
+            (Measure::Pick, 518, 513),
             (Measure::Preemption, 591, 583),
             (Measure::Placement, 485, 479),
             (Measure::Balance, 59, 51),
@@ -645,9 +659,9 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12869, 10578),
-            (Measure::Pick, 1444, 1432),
-            (Measure::Preemption, 1253, 1249),
+            (Measure::State, 12869, 10579),
+            (Measure::Pick, 1452, 1440),
+            (Measure::Preemption, 1256, 1252),
             (Measure::Placement, 746, 729),
             (Measure::Balance, 117, 105),
         ],

@@ -92,11 +92,8 @@ impl Sched {
     /// The running task leaves its queue, for the state it is in.
     pub(crate) fn block_curr(&mut self, cpu: CpuId) {
         let curr = self.rqs[cpu].curr;
-        let flags = if self.tasks[curr].state == TaskState::Dead {
-            DEQUEUE_SPECIAL
-        } else {
-            0
-        };
+        let special = matches!(self.tasks[curr].state, TaskState::Stopped | TaskState::Dead);
+        let flags = if special { DEQUEUE_SPECIAL } else { 0 };
         self.block_task(cpu, curr, flags);
     }
 

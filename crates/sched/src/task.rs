@@ -59,6 +59,8 @@ pub enum TaskState {
     Interruptible,
     /// Asleep (D).
     Uninterruptible,
+    /// Stopped, traced or parked (T, t, P).
+    Stopped,
     /// A wakeup is on its way.
     Waking,
     /// Exited.

@@ -179,6 +179,7 @@ impl Tracer {
             TaskState::Running | TaskState::New | TaskState::Waking => TraceState::Running,
             TaskState::Interruptible => TraceState::Sleeping,
             TaskState::Uninterruptible => TraceState::DiskSleep,
+            TaskState::Stopped => TraceState::Stopped,
             TaskState::Dead => TraceState::Dead,
         };
         let prev = self.id(switch.prev);

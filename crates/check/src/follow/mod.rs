@@ -408,6 +408,9 @@ impl Follower<'_> {
                     self.end_requeue(r);
                 }
                 self.probe(*point, *address, values);
+                if *point == ProbePoint::SetNextEntity {
+                    self.end_requeue_at_once(r);
+                }
                 if *point == ProbePoint::PlaceEntity {
                     self.unthrottled_by_place(r, *address, *flags);
                     self.requeued_by_place(r, *address, *flags);

@@ -39,15 +39,44 @@ impl Follower<'_> {
             from(ProbePoint::PlaceEntity),
         );
         match (put, place) {
-            (Some((put, Some(set))), _) if put == set => self.end_change(r, put),
+            (Some((put, Some(set))), _) if put == set => self.end_change(self.at, put),
             (Some((put, None)), None) => self.leave_fair_class(r, put),
             (None, Some((place, Some(set)))) if place == set => self.join_fair_class(r, place),
             _ => {}
         }
     }
 
+    /// After a `set_next_entity` that may be the last one of a change of the running task: if it is, the change is followed now.
+    /// Other CPUs may have to do with the queue before this one records more.
+    pub(super) fn end_requeue_at_once(&mut self, r: &Record) {
+        let Some(next) = self.next_on_cpu[self.at] else {
+            return;
+        };
+        let told = self.told();
+        let put = told
+            .iter()
+            .find(|told| told.point == ProbePoint::PutPrevEntity);
+        let Some(address) = put.map(|put| put.id) else {
+            return;
+        };
+        let mut set = { told.iter() }.filter(|told| told.point == ProbePoint::SetNextEntity);
+        if !set.any(|set| set.id == address) {
+            return;
+        }
+        let after = &self.records[next];
+        let same_call = (after.irq, after.need_resched) == (r.irq, r.need_resched);
+        let goes_on = matches!(
+            after.what.probed(),
+            Some(ProbePoint::SetNextEntity | ProbePoint::PlaceEntity)
+        );
+        if !(same_call && goes_on) {
+            self.end_change(next, address);
+        }
+    }
+
     /// It was put back and went on.
-    fn end_change(&mut self, r: &Record, address: u64) {
+    fn end_change(&mut self, after: usize, address: u64) {
+        let r = &self.records[after];
         let Some((task, cpu)) = self.running_at(r, address) else {
             return;
         };
@@ -56,7 +85,7 @@ impl Follower<'_> {
         }
         let attr = self.attr_told(address, task);
         let charge = self.last_charge(r.cpu, task);
-        let group = self.regrouped(charge, Some(self.at), task);
+        let group = self.regrouped(charge, Some(after), task);
         self.told_of(ProbePoint::PutPrevEntity, task, cpu);
         let stays = self.sched.tasks[task].group;
         for point in [ProbePoint::PlaceEntity, ProbePoint::SetNextEntity] {

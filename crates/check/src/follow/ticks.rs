@@ -163,9 +163,10 @@ impl Follower<'_> {
     }
 
     /// Was the charge just recorded a call of its own? The CPU's next records tell; of its last charge none
-    /// does.
+    /// does. If another CPU charges the task before these, it had the queue's lock meanwhile.
     pub(super) fn is_call_of_its_own(&self, pid: i32) -> bool {
         let r = &self.records[self.at];
+        let unlocked = self.is_unlocked_next(pid);
         let mut put_prev = None;
         let mut pulls = false;
         let mut at = self.at;
@@ -175,20 +176,27 @@ impl Follower<'_> {
             if (other.irq, other.softirq) != (r.irq, r.softirq) {
                 return true;
             }
+            let switches = matches!(other.what, What::Switch { .. });
+            if r.need_resched && !other.need_resched && !switches {
+                // That was answered in between.
+                return true;
+            }
             match &other.what {
                 What::Runtime { pid: charged, .. } if *charged == pid && !pulls => return true,
                 What::Migrate { .. } => pulls = true,
                 What::Runtime { .. } => {}
                 What::Probe { point, address, .. } => match point {
                     ProbePoint::PutPrevEntity => put_prev = put_prev.or(Some(*address)),
-                    ProbePoint::SetNextEntity if put_prev == Some(*address) => return false,
+                    ProbePoint::SetNextEntity if put_prev == Some(*address) => return unlocked,
                     _ => {}
                 },
                 What::Wakeup { pid, .. } => return self.queued_without_charge(r.cpu, *pid),
-                What::Switch { .. }
-                | What::WakeupNew { .. }
-                | What::Fork { .. }
-                | What::Attach { .. } => return false,
+                What::Switch { prev_state, .. } => {
+                    // Who leaves the queue empty gives its lock up, to balance.
+                    return unlocked && *prev_state == PrevState::Runnable;
+                }
+                What::Fork { .. } => return self.facts.picks_by_deadline(),
+                What::WakeupNew { .. } | What::Attach { .. } => return false,
                 What::Waking { .. }
                 | What::Mkdir { .. }
                 | What::SetShares { .. }
@@ -199,11 +207,22 @@ impl Follower<'_> {
         false
     }
 
+    /// Does another CPU charge the task before this one records more? Then it had the queue's lock meanwhile.
+    fn is_unlocked_next(&self, pid: i32) -> bool {
+        let again = self.times.charges(pid, self.at).first();
+        let next = self.next_on_cpu[self.at];
+        again.zip(next).is_some_and(|(&(again, _), next)| {
+            again < next && self.records[again].cpu != self.records[self.at].cpu
+        })
+    }
+
     /// `schedule()` that picks the task that ran leaves no `sched_switch`: a reschedule was asked for,
-    /// the task is charged, and then none is asked for any more.
+    /// the task is charged, and then none is asked for any more, unless another CPU asks for one.
     fn is_same_again(&self, r: &Record) -> bool {
         let answered = |next: usize| !self.records[next].need_resched;
-        !r.irq && r.need_resched && self.next_on_cpu[self.at].is_some_and(answered)
+        let unlocked = matches!(r.what, What::Runtime { pid, .. } if self.is_unlocked_next(pid));
+        let over = unlocked || self.next_on_cpu[self.at].is_some_and(answered);
+        !r.irq && r.need_resched && over
     }
 
     /// Follows a charge that is a call of its own.
