@@ -99,6 +99,8 @@ pub(super) struct CpuContext {
     pub(super) returning: Option<(CfsRqId, u64)>,
     /// The softirq was raised by a tick after which another one runs at once.
     pub(super) softirq_waits: bool,
+    /// It has picked the task that ran, after another CPU took one from it.
+    pub(super) goes_on_later: bool,
     /// Its running task has yielded and is still to call `schedule()`.
     pub(super) yields: bool,
     /// A tick whose outcome its next record shows.

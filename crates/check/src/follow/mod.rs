@@ -356,6 +356,7 @@ impl Follower<'_> {
         if let What::Probe { .. } = r.what {
             self.cpu(r.cpu).first_probe.get_or_insert(r.ts);
         }
+        self.go_on(r);
         self.end_charge(r);
         self.end_yield(r);
         self.end_balanced(r);

@@ -160,7 +160,26 @@ impl Follower<'_> {
         let answered = next
             .is_some_and(|next| !next.need_resched && !matches!(next.what, What::Switch { .. }));
         if r.need_resched && answered && !r.what.is_inside() && !self.sched.is_idle(cpu) {
-            self.follow_same(r, self.sched.rqs[cpu].clock);
+            if self.loses_task_next(r.cpu) {
+                self.cpu(r.cpu).goes_on_later = true;
+            } else {
+                self.follow_same(r, self.sched.rqs[cpu].clock);
+            }
+        }
+    }
+
+    /// Does another CPU take a task from a CPU before that one records more? Perhaps it went on with the task that ran because
+    /// the one that was to preempt it was gone.
+    fn loses_task_next(&self, cpu: u32) -> bool {
+        let next = self.next_on_cpu[self.at].unwrap_or(self.at);
+        let mut between = self.records[self.at..next].iter();
+        between.any(|r| matches!(r.what, What::Migrate { orig, .. } if orig == cpu && r.cpu != cpu))
+    }
+
+    /// Before a CPU's next record: it went on with the task that ran.
+    pub(super) fn go_on(&mut self, r: &Record) {
+        if std::mem::take(&mut self.cpu(r.cpu).goes_on_later) && !self.sched.is_idle(CpuId(r.cpu)) {
+            self.follow_same(r, self.sched.rqs[CpuId(r.cpu)].clock);
         }
     }
 
