@@ -2,8 +2,8 @@
 //!
 //! Model.  Whoever changes a nice level, a policy, a slice or the allowed CPUs of a queued task takes it off, changes it and
 //!         puts it back. Of a task that runs, probes of `put_prev_entity` and `set_next_entity` show that, with no switch
-//!         after them: the first alone if it leaves the fair class, `place_entity` and the last if it comes to that. Of one that
-//!         waits, `place_entity` with ENQUEUE_RESTORE does. Weight and slice, which `place_entity` shows, tell the policy and
+//!         after them: the first alone if it leaves the fair class, `place_entity` and the last if it comes to that. So they do of
+//!         one that gets another group (`sessions`). Of one that waits, `place_entity` with ENQUEUE_RESTORE does. Weight and slice, which `place_entity` shows, tell the policy and
 //!         the nice level.
 //! Source. kernel/sched/syscalls.c `__sched_setscheduler`, `set_user_nice`; core.c `__do_set_cpus_allowed` @ 6.12.
 
@@ -25,7 +25,8 @@ impl Follower<'_> {
         task.is_some().then_some(task)
     }
 
-    /// A call is over that was no switch, or another one begins: what its probes showed of a running task, if it was changed.
+    /// A call is over that was no switch, or another one begins: what its probes showed of a running task, if it left or joined
+    /// the fair class.
     pub(super) fn end_requeue(&mut self, r: &Record) {
         let told = self.told();
         let from = |point: ProbePoint| {
@@ -39,7 +40,6 @@ impl Follower<'_> {
             from(ProbePoint::PlaceEntity),
         );
         match (put, place) {
-            (Some((put, Some(set))), _) if put == set => self.end_change(self.at, put),
             (Some((put, None)), None) => self.leave_fair_class(r, put),
             (None, Some((place, Some(set)))) if place == set => self.join_fair_class(r, place),
             _ => {}
