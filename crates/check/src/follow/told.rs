@@ -163,11 +163,8 @@ impl Follower<'_> {
 
     /// The same of a task that comes to a group.
     pub(super) fn told_of_regrouped(&mut self, point: ProbePoint, task: TaskId, group: GroupId) {
-        let t = &self.sched.tasks[task];
-        let mut entities = vec![t.se];
-        let cfs_rq = self.sched.groups[group].cfs_rq[t.cpu.idx()];
-        entities.extend(self.upwards(self.sched.cfs_rqs[cfs_rq].se));
-        self.told_in_order(point, &entities);
+        let cpu = self.sched.tasks[task].cpu;
+        self.told_in_order(point, &self.entities_in(group, task, cpu));
     }
 
     /// A task is put on a queue of a CPU, other than by a wakeup: CFS places the groups above it alone.
@@ -194,11 +191,14 @@ impl Follower<'_> {
 
     /// A task's entity and those of the groups above it on a CPU, to which it may be on its way.
     fn entities_on(&self, task: TaskId, cpu: CpuId) -> Vec<SeId> {
-        let mut entities = self.upwards(self.sched.tasks[task].se);
-        for se in entities.iter_mut().skip(1) {
-            let group = self.sched.cfs_rqs[self.sched.ses[*se].my_q].tg;
-            *se = self.sched.cfs_rqs[self.sched.groups[group].cfs_rq[cpu.idx()]].se;
-        }
+        self.entities_in(self.sched.tasks[task].group, task, cpu)
+    }
+
+    /// The same if it were in a group.
+    fn entities_in(&self, group: GroupId, task: TaskId, cpu: CpuId) -> Vec<SeId> {
+        let cfs_rq = self.sched.groups[group].cfs_rq[cpu.idx()];
+        let mut entities = vec![self.sched.tasks[task].se];
+        entities.extend(self.upwards(self.sched.cfs_rqs[cfs_rq].se));
         entities
     }
 
