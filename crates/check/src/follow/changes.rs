@@ -38,6 +38,12 @@ pub(super) fn uses_chrt(records: &[Record]) -> bool {
     records.iter().any(runs)
 }
 
+/// The nice level of which something holds, if it does of no other one.
+pub(super) fn only_nice(holds: impl Fn(i32) -> bool) -> Option<i32> {
+    let mut levels = NICE_LEVELS.filter(|&nice| holds(nice));
+    levels.next().filter(|_| levels.next().is_none())
+}
+
 /// A task that ours has picked, and the kernel not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassedOver {
@@ -265,8 +271,7 @@ impl Follower<'_> {
         if explains(LoadWeight::idle_policy()) {
             return None;
         }
-        let mut others = NICE_LEVELS.filter(|&nice| explains(LoadWeight::of_nice(nice)));
-        others.next().filter(|_| others.next().is_none())
+        only_nice(|nice| explains(LoadWeight::of_nice(nice)))
     }
 
     /// Attributes other than ours that the next record of a waiting task shows, and which record that is.

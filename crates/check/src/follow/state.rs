@@ -1,6 +1,7 @@
 //! What states tell beside being compared: policies, bounds, changes of attributes.
 
 use super::Follower;
+use super::changes::only_nice;
 use crate::judge::Class;
 use fairwind_sched::entity::LoadWeight;
 use fairwind_sched::features::Feature;
@@ -80,9 +81,8 @@ impl Follower<'_> {
 
     /// A charge by the weight of another nice level, and of no other one, tells it: it changed again before a record showed it.
     fn learn_nice(&mut self, held: &Held, task: TaskId) {
-        let weight = |nice: &i32| self.is_charged_as(held, LoadWeight::of_nice(*nice));
-        let mut told = (-20..=19).filter(weight);
-        if let (Some(nice), None) = (told.next(), told.next()) {
+        let told = only_nice(|nice| self.is_charged_as(held, LoadWeight::of_nice(nice)));
+        if let Some(nice) = told {
             let attr = self.attr_of_prio(task, DEFAULT_PRIO + nice);
             self.set_attr(task, attr);
         }
