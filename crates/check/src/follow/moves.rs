@@ -2,7 +2,8 @@
 //!
 //! Model.  A pass writes a charge of the source queue's running task, a record for each move, and a charge of the
 //!         destination's. They are gathered until a record of another kind ends the call that they belong to. What a stopper
-//!         moves is off one queue with the record, and on the other one with what shows it there: `place_entity`, or a charge.
+//!         moves is off one queue with the record, and on the other one with what shows it there: `place_entity`, or a charge;
+//!         else at once, but not before another stopper that holds that queue's lock has given it up.
 //!         Where a change of affinity or of a cpuset moves a waiting task, it tells a CPU that the task may no longer use.
 //! Deviations. Where RT tasks are pushed and pulled is followed and not asked.
 //! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu`, `move_queued_task` @
@@ -112,10 +113,13 @@ impl Follower<'_> {
             }),
             _ => false,
         };
+        if !(over || placed || charged) {
+            return;
+        }
         let locked = self.locked_ahead(r.cpu, moved.dest);
-        if placed || charged || over && locked.is_none() {
+        if placed || charged || locked.is_none() {
             self.end_push(r.cpu, r.ts);
-        } else if over {
+        } else {
             self.cpu(r.cpu).locked_until = locked;
         }
     }
@@ -133,6 +137,9 @@ impl Follower<'_> {
 
     /// After a record: what stoppers have in flight goes to the queue whose lock was held until then.
     pub(super) fn put_unlocked(&mut self, r: &Record) {
+        if !matches!(r.what, What::Migrate { .. }) {
+            return;
+        }
         for cpu in 0..self.cpus.len() as u32 {
             if self.cpus[cpu as usize].locked_until == Some(self.at) {
                 self.end_push(cpu, r.ts);
