@@ -18,8 +18,9 @@ use std::collections::BTreeSet;
 
 /// That of the signal handlers, the task's and that of its queue.
 const LOCKS_OF_SETSID: u8 = 3;
-/// What a task may have run since it came to a new queue, or be ahead of or behind it.
-const NEAR_NS: u64 = 1_000_000_000;
+/// What a task may have run since it came to a new queue, or be ahead of or behind it. A machine that was just started has run less
+/// than some seconds in all.
+const NEAR_NS: u64 = 100_000_000;
 /// What the kernel calls autogroups where it names groups.
 const PREFIX: &str = "/autogroup-";
 
