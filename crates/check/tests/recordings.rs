@@ -37,7 +37,7 @@ fn one_cpu_of_6_12() {
     expect(
         "fair-1cpu-6.12",
         &[
-            (Measure::State, 5965, 5961),
+            (Measure::State, 5965, 5962),
             (Measure::Pick, 2078, 2078),
             (Measure::Preemption, 1745, 1745),
         ],
@@ -49,7 +49,7 @@ fn averages_on_one_cpu() {
     expect(
         "averages-1cpu-6.12",
         &[
-            (Measure::State, 6326, 6322),
+            (Measure::State, 6326, 6323),
             (Measure::Pick, 1210, 1210),
             (Measure::Preemption, 1025, 1025),
         ],
@@ -61,11 +61,11 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11615),
-            (Measure::Pick, 1552, 1552),
+            (Measure::State, 11894, 11626),
+            (Measure::Pick, 1554, 1554),
             (Measure::Preemption, 1259, 1259),
             (Measure::Placement, 683, 678),
-            (Measure::Balance, 82, 73),
+            (Measure::Balance, 81, 74),
         ],
     );
 }
@@ -101,9 +101,9 @@ fn wakers_of_6_18() {
     expect(
         "wakers-smt-6.18",
         &[
-            (Measure::State, 3157, 3157),
-            (Measure::Pick, 1151, 1151),
-            (Measure::Preemption, 1079, 1079),
+            (Measure::State, 3155, 3155),
+            (Measure::Pick, 1160, 1160),
+            (Measure::Preemption, 1088, 1088),
         ],
     );
 }
@@ -126,10 +126,10 @@ fn wakers_on_smt_of_6_12() {
         "wakers-smt-6.12",
         &[
             (Measure::State, 3660, 3660),
-            (Measure::Pick, 1174, 1174),
-            (Measure::Preemption, 1147, 1147),
+            (Measure::Pick, 1180, 1180),
+            (Measure::Preemption, 1153, 1153),
             (Measure::Placement, 135, 133),
-            (Measure::Balance, 68, 68),
+            (Measure::Balance, 67, 67),
         ],
     );
 }
@@ -143,7 +143,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::Pick, 704, 704),
             (Measure::Preemption, 473, 472),
             (Measure::Placement, 311, 305),
-            (Measure::Balance, 40, 39),
+            (Measure::Balance, 39, 38),
         ],
     );
 }
@@ -167,7 +167,7 @@ fn changes_of_6_12() {
     expect(
         "changes-6.12",
         &[
-            (Measure::State, 3866, 3864),
+            (Measure::State, 3866, 3866),
             (Measure::Pick, 1010, 1010),
             (Measure::Preemption, 822, 822),
             (Measure::Placement, 286, 285),
@@ -195,9 +195,9 @@ fn sessions_of_6_12() {
     expect(
         "sessions-6.12",
         &[
-            (Measure::State, 9114, 8909),
-            (Measure::Pick, 1841, 1841),
-            (Measure::Preemption, 1505, 1504),
+            (Measure::State, 9114, 8911),
+            (Measure::Pick, 1843, 1843),
+            (Measure::Preemption, 1507, 1506),
             (Measure::Placement, 381, 378),
             (Measure::Balance, 16, 15),
         ],
@@ -209,10 +209,10 @@ fn sessions_of_6_1() {
     expect(
         "sessions-6.1",
         &[
-            (Measure::State, 3350, 3285),
+            (Measure::State, 3352, 3288),
             (Measure::Pick, 1554, 1547),
             (Measure::Preemption, 1761, 1760),
-            (Measure::Placement, 760, 747),
+            (Measure::Placement, 761, 748),
             (Measure::Balance, 20, 18),
         ],
     );
@@ -237,11 +237,53 @@ fn stops_of_6_12() {
     expect(
         "stops-6.12",
         &[
-            (Measure::State, 5489, 5476),
-            (Measure::Pick, 964, 964),
+            (Measure::State, 5489, 5488),
+            (Measure::Pick, 965, 965),
             (Measure::Preemption, 595, 595),
             (Measure::Placement, 598, 596),
-            (Measure::Balance, 35, 34),
+            (Measure::Balance, 34, 33),
+        ],
+    );
+}
+
+#[test]
+fn race_sched_of_6_1() {
+    expect(
+        "race-sched-6.1",
+        &[
+            (Measure::State, 6002, 5988),
+            (Measure::Pick, 2384, 2383),
+            (Measure::Preemption, 1772, 1772),
+            (Measure::Placement, 1664, 1657),
+            (Measure::Balance, 63, 52),
+        ],
+    );
+}
+
+#[test]
+fn race_sched_of_6_12() {
+    expect(
+        "race-sched-6.12",
+        &[
+            (Measure::State, 14914, 14910),
+            (Measure::Pick, 2337, 2336),
+            (Measure::Preemption, 1071, 1070),
+            (Measure::Placement, 1515, 1501),
+            (Measure::Balance, 115, 93),
+        ],
+    );
+}
+
+#[test]
+fn herds_of_6_12() {
+    expect(
+        "herds-6.12",
+        &[
+            (Measure::State, 14253, 14252),
+            (Measure::Pick, 2119, 2119),
+            (Measure::Preemption, 1173, 1173),
+            (Measure::Placement, 1757, 1708),
+            (Measure::Balance, 326, 295),
         ],
     );
 }
@@ -293,7 +335,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4509),
+            (Measure::State, 5453, 4529),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
@@ -336,8 +378,8 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
         "v2-groups-6.1",
         &[
             (Measure::State, 13080, 13071),
-            (Measure::Pick, 6934, 6934),
-            (Measure::Preemption, 4149, 4149),
+            (Measure::Pick, 6937, 6937),
+            (Measure::Preemption, 4152, 4152),
             (Measure::Placement, 5123, 5090),
             (Measure::Balance, 386, 334),
         ],
@@ -453,7 +495,7 @@ fn many_cpus_of_6_12() {
             (Measure::Pick, 352, 352),
             (Measure::Preemption, 386, 386),
             (Measure::Placement, 922, 901),
-            (Measure::Balance, 103, 99),
+            (Measure::Balance, 102, 98),
         ],
     );
 }
@@ -477,10 +519,10 @@ fn cpus_that_tasks_may_use_of_6_12() {
     expect(
         "affinity-6.12",
         &[
-            (Measure::State, 19844, 19836),
+            (Measure::State, 19844, 19837),
             (Measure::Pick, 2027, 2027),
             (Measure::Preemption, 2734, 2733),
-            (Measure::Placement, 1928, 1860),
+            (Measure::Placement, 1928, 1861),
             (Measure::Balance, 84, 69),
         ],
     );
@@ -505,7 +547,7 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46021),
+            (Measure::State, 46643, 46018),
             (Measure::Pick, 17093, 17088),
             (Measure::Preemption, 658, 657),
             (Measure::Placement, 228, 222),
@@ -533,11 +575,11 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16459, 15240),
-            (Measure::Pick, 2792, 2792),
-            (Measure::Preemption, 1826, 1826),
-            (Measure::Placement, 1593, 1584),
-            (Measure::Balance, 128, 120),
+            (Measure::State, 16461, 15270),
+            (Measure::Pick, 2795, 2795),
+            (Measure::Preemption, 1830, 1830),
+            (Measure::Placement, 1594, 1585),
+            (Measure::Balance, 126, 118),
         ],
     );
 }
@@ -547,10 +589,10 @@ fn idle_groups_of_6_1() {
     expect(
         "idle-groups-6.1",
         &[
-            (Measure::State, 10311, 10057),
-            (Measure::Pick, 4358, 4347),
+            (Measure::State, 10315, 10065),
+            (Measure::Pick, 4358, 4346),
             (Measure::Preemption, 2795, 2789),
-            (Measure::Placement, 2892, 2879),
+            (Measure::Placement, 2894, 2881),
             (Measure::Balance, 170, 158),
         ],
     );
@@ -561,9 +603,9 @@ fn commands_that_change_tasks_of_6_12() {
     expect(
         "commands-6.12",
         &[
-            (Measure::State, 13311, 13304),
-            (Measure::Pick, 3027, 3026),
-            (Measure::Preemption, 2522, 2522),
+            (Measure::State, 13315, 13315),
+            (Measure::Pick, 3034, 3034),
+            (Measure::Preemption, 2526, 2526),
             (Measure::Placement, 1037, 1018),
             (Measure::Balance, 101, 87),
         ],
@@ -576,8 +618,8 @@ fn commands_that_change_tasks_of_6_1() {
         "commands-6.1",
         &[
             (Measure::State, 7571, 7570),
-            (Measure::Pick, 2545, 2545),
-            (Measure::Preemption, 3129, 3123),
+            (Measure::Pick, 2549, 2549),
+            (Measure::Preemption, 3133, 3127),
             (Measure::Placement, 1097, 1066),
             (Measure::Balance, 88, 69),
         ],
@@ -589,11 +631,11 @@ fn a_storm_of_forks_of_6_1() {
     expect(
         "forks-6.1",
         &[
-            (Measure::State, 18089, 18083),
-            (Measure::Pick, 7072, 7069),
+            (Measure::State, 18090, 18085),
+            (Measure::Pick, 7073, 7069),
             (Measure::Preemption, 3611, 3610),
             (Measure::Placement, 8854, 8799),
-            (Measure::Balance, 1456, 1373),
+            (Measure::Balance, 1455, 1372),
         ],
     );
 }
@@ -603,10 +645,10 @@ fn policies_and_classes_of_6_12() {
     expect(
         "policies-6.12",
         &[
-            (Measure::State, 11112, 11107),
-            (Measure::Pick, 1756, 1756),
-            (Measure::Preemption, 1024, 1024),
-            (Measure::Placement, 464, 458),
+            (Measure::State, 11112, 11111),
+            (Measure::Pick, 1758, 1758),
+            (Measure::Preemption, 1026, 1026),
+            (Measure::Placement, 464, 459),
             (Measure::Balance, 22, 22),
         ],
     );
@@ -618,8 +660,8 @@ fn policies_and_classes_of_6_1() {
         "policies-6.1",
         &[
             (Measure::State, 5874, 5872),
-            (Measure::Pick, 2965, 2960),
-            (Measure::Preemption, 1215, 1215),
+            (Measure::Pick, 2966, 2961),
+            (Measure::Preemption, 1216, 1216),
             (Measure::Placement, 854, 846),
             (Measure::Balance, 8, 6),
         ],
@@ -631,10 +673,10 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6701),
-            (Measure::Pick, 706, 705),
-            (Measure::Preemption, 599, 596),
-            (Measure::Placement, 575, 566),
+            (Measure::State, 7401, 6662),
+            (Measure::Pick, 703, 698),
+            (Measure::Preemption, 593, 590),
+            (Measure::Placement, 575, 565),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -645,8 +687,8 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2418, 2262),
-            (Measure::Pick, 518, 513),
+            (Measure::State, 2418, 2261),
+            (Measure::Pick, 519, 514),
             (Measure::Preemption, 591, 583),
             (Measure::Placement, 485, 479),
             (Measure::Balance, 59, 51),
@@ -659,11 +701,11 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12869, 10579),
+            (Measure::State, 12869, 10490),
             (Measure::Pick, 1452, 1440),
             (Measure::Preemption, 1256, 1252),
             (Measure::Placement, 746, 729),
-            (Measure::Balance, 117, 105),
+            (Measure::Balance, 118, 104),
         ],
     );
 }
@@ -675,7 +717,7 @@ fn limits_that_change_of_6_1() {
         &[
             (Measure::State, 4679, 4260),
             (Measure::Pick, 1203, 1178),
-            (Measure::Preemption, 1409, 1383),
+            (Measure::Preemption, 1410, 1383),
             (Measure::Placement, 827, 802),
             (Measure::Balance, 113, 102),
         ],

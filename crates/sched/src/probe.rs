@@ -175,6 +175,8 @@ pub struct Probes {
     known_queues: Vec<bool>,
     /// Entities whose state has been told, by id.
     known_entities: Vec<bool>,
+    /// Entities that have been placed or set to run, which their lag follows from, by id.
+    lag_followed: Vec<bool>,
     /// Entities that were placed by their queue's virtual time alone and not charged since, by id.
     placed_by_queue: Vec<bool>,
     /// Entities that nothing was told of since they were placed, by id.
@@ -258,6 +260,11 @@ impl Probes {
         set(&mut self.known_entities, se.idx())
     }
 
+    /// The entity is placed or set to run. Was it not before?
+    fn set_lag_followed(&mut self, se: SeId) -> bool {
+        set(&mut self.lag_followed, se.idx())
+    }
+
     /// Has the entity's state been told?
     pub fn is_known(&self, se: SeId) -> bool {
         self.known_entities.get(se.idx()).copied().unwrap_or(false)
@@ -305,6 +312,9 @@ impl Sched {
         if point == ProbePoint::PlaceEntity {
             probes.set_only_placed(se, true);
         }
+        let sets_lag = matches!(point, ProbePoint::PlaceEntity | ProbePoint::SetNextEntity);
+        let lag_is_older =
+            sets_lag && probes.set_lag_followed(se) && point == ProbePoint::SetNextEntity;
         let at = probes
             .told
             .iter()
@@ -330,6 +340,10 @@ impl Sched {
             self.shift_queue(cfs_rq, se, &told.values);
         } else if by_queue {
             self.shift_groups(cfs_rq, se, &told.values);
+        }
+        if let (true, Some(lag)) = (lag_is_older, told.values[ProbeField::Vlag as usize]) {
+            // It ran when the recording began, and its lag is from before that.
+            self.ses[se].vlag = lag.cast_signed();
         }
         let ours = self.probe_values(cfs_rq, se);
         let mut sides = told.values.iter().zip(&ours);

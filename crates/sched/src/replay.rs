@@ -189,13 +189,25 @@ impl Sched {
     }
 
     /// Begins a call of schedule(): the running task leaves its queue for the state that was
-    /// [set](Self::set_current_state). The next call goes on with that.
+    /// [set](Self::set_current_state), and with it, if nobody can run, those that sleep and are queued still
+    /// (DELAY_DEQUEUE). The next call goes on with that.
     pub fn follow_block(&mut self, cpu: CpuId, now: Nanos) {
         self.set_time(now);
         self.rqs[cpu].clock_skip_requested = false;
         self.update_rq_clock(cpu);
         self.block_curr(cpu);
+        self.follow_pick_in_vain(cpu);
         self.rqs[cpu].curr_has_left = true;
+    }
+
+    /// A CPU whose queued tasks all sleep (DELAY_DEQUEUE) looks for one to run: they leave its queue.
+    pub fn follow_pick_in_vain(&mut self, cpu: CpuId) {
+        let rq = &self.rqs[cpu];
+        let fair = &self.cfs_rqs[rq.cfs];
+        let asleep = fair.h_nr_queued != 0 && fair.h_nr_runnable == 0;
+        if asleep && rq.nr_running == fair.h_nr_queued {
+            (self.fair.pick_next_task)(self, cpu, rq.curr, false);
+        }
     }
 
     /// Calls schedule() and then makes `next` the running task, whatever was picked. The pick is in the result's `next`.

@@ -17,7 +17,7 @@ use fairwind_sched::probe::{NOTHING_SHOWN, ProbeField, ProbePoint, Told};
 use fairwind_sched::{CfsRqId, CpuId, SeId, TaskId};
 
 /// If the clock is further than this from the time stamp and from the clock that the queue had, and not since the CPU's last
-/// record, the running task is not the one followed.
+/// record before the call, the running task is not the one followed.
 const PLAUSIBLE_NS: u64 = 2_000_000;
 /// How many records ahead a clock is looked for.
 const AHEAD: usize = 4096;
@@ -36,7 +36,7 @@ impl Follower<'_> {
         let own = cpu.0 == r.cpu;
         let context = self.cpu(r.cpu);
         let waking = context.waking.is_some();
-        let pulling = own && !r.irq && !context.moves.is_empty();
+        let pulling = own && !r.irq && (!context.moves.is_empty() || context.in_flight.is_some());
         let inside = !own || waking || pulling || r.softirq;
         if own && !inside {
             self.end_requeue(r);

@@ -75,7 +75,7 @@ pub(super) struct CpuContext {
     pub(super) clocks: BTreeMap<u32, u64>,
     /// Moves out of `schedule()`.
     pub(super) moves: Vec<Move>,
-    /// What its stopper has taken off a queue and is still to put on another one.
+    /// What its stopper, or a task that changes where it may run, has taken off a queue and is still to put on another one.
     pub(super) in_flight: Option<Move>,
     /// The record by which the other queue's lock was held until then.
     pub(super) locked_until: Option<usize>,
@@ -125,7 +125,7 @@ pub(super) struct CpuContext {
     pub(super) in_timers: Option<u64>,
     /// What probes showed of entities.
     pub(super) told: Vec<Told>,
-    /// When its last record was written.
+    /// When its last record was written that is not inside a call.
     pub(super) last_ts: u64,
     /// Whether its last record found a reschedule asked for.
     pub(super) last_resched: bool,

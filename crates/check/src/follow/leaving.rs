@@ -40,18 +40,22 @@ impl Follower<'_> {
     }
 
     /// The switch that a CPU is about to record, if its running task sleeps: with which priority, in which state, and who is
-    /// next, if that was not pulled.
+    /// next, if that was neither pulled nor woken meanwhile.
     fn sleep_ahead(&self, cpu: u32, pid: i32) -> Option<(i32, PrevState, Option<TaskId>)> {
         let own = self.times.records_of(cpu, self.at + 1).iter();
         let mut pulls = false;
-        for r in own.map(|&at| &self.records[at]) {
-            match &r.what {
+        for &at in own {
+            match &self.records[at].what {
                 What::Switch {
                     prev,
                     prev_state,
                     next,
                 } if prev.pid == pid && *prev_state != PrevState::Runnable => {
-                    let next = self.known(next.pid).filter(|_| !pulls);
+                    let mut meanwhile = self.records[self.at..at].iter();
+                    let woken =
+                        |r: &Record| matches!(r.what, What::Wakeup { pid, .. } if pid == next.pid);
+                    let comes = pulls || meanwhile.any(woken);
+                    let next = self.known(next.pid).filter(|_| !comes);
                     return Some((prev.prio, *prev_state, next));
                 }
                 What::Migrate { dest, .. } if *dest == cpu => pulls = true,

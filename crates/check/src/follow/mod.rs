@@ -23,6 +23,7 @@ mod clock_limits;
 mod courses;
 mod cpu;
 mod forks;
+mod goes_on;
 mod grid;
 mod group_courses;
 mod idle_scan;
@@ -44,6 +45,7 @@ mod quotas;
 mod races;
 mod requeues;
 mod returns;
+mod sequence;
 mod sessions;
 mod settings;
 mod softirq;
@@ -287,8 +289,8 @@ impl<'a> Follower<'a> {
         self.start_running();
         self.start_newcomers();
         let records = self.records;
-        let further_passes = ahead::further_passes(records);
-        for at in ahead::order(records, &self.next_on_cpu, &further_passes) {
+        let further_passes = sequence::further_passes(records);
+        for at in sequence::order(records, &self.next_on_cpu, &further_passes) {
             let record = &records[at];
             self.run_softirqs(record);
             if record.cpu as usize >= self.cpus.len() {
@@ -306,8 +308,8 @@ impl<'a> Follower<'a> {
             self.begin_told(record.cpu);
             self.record(record);
             self.cpu(record.cpu).last_resched = record.need_resched;
-            self.cpu(record.cpu).last_ts = record.ts;
             if !record.what.is_inside() {
+                self.cpu(record.cpu).last_ts = record.ts;
                 self.cpu(record.cpu).first_probe = None;
             }
             self.ask_again(record);
@@ -315,6 +317,7 @@ impl<'a> Follower<'a> {
             let over = self.next_on_cpu[at].is_none_or(|next| {
                 let record_after = &records[next];
                 !record_after.what.is_inside()
+                    || record.irq != record_after.irq
                     || record.softirq && !record_after.softirq
                     || further_passes.contains(&next)
             });
@@ -323,8 +326,14 @@ impl<'a> Follower<'a> {
             if over {
                 self.end_requeue(record);
                 self.end_softirq(record);
+                if record.what.is_inside() {
+                    self.end_pull_in_vain(record);
+                }
                 self.end_locks(record);
                 self.take_effects(record.cpu);
+                if record.what.is_inside() && record.softirq {
+                    self.follow_same_unseen(CpuId(record.cpu));
+                }
             }
             self.follow_same_silently(record);
             self.take_effects(record.cpu);

@@ -2,15 +2,16 @@
 //!
 //! Model.  A pass writes a charge of the source queue's running task, a record for each move, and a charge of the
 //!         destination's. They are gathered until a record of another kind ends the call that they belong to. What a stopper
-//!         moves is off one queue with the record, and on the other one with what shows it there: `place_entity`, or a charge;
-//!         else at once, but not before another stopper that holds that queue's lock has given it up.
-//!         Where a change of affinity or of a cpuset moves a waiting task, it tells a CPU that the task may no longer use.
+//!         moves, or a change of affinity or of a cpuset, is off one queue with the record, and on the other one with what shows
+//!         it there: `place_entity`, or a charge; else at once, but not before another stopper that holds that queue's lock has
+//!         given it up. Such a change tells a CPU that the task, which waits, may no longer use.
 //! Deviations. Where RT tasks are pushed and pulled is followed and not asked.
 //! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu`, `move_queued_task` @
 //!         6.1, 6.12.
 
 use super::Follower;
 use super::cpu::Move;
+use super::requeues::ENQUEUE_RESTORE;
 use super::tasks::stopper_cpu;
 use crate::judge::Measure;
 use crate::record::{Record, What};
@@ -75,8 +76,8 @@ impl Follower<'_> {
     /// A waiting task was taken off a CPU that it may no longer use.
     fn follow_affinity_move(&mut self, r: &Record, moved: Move) {
         self.judge.not_asked(Measure::Balance);
-
-        self.follow_moves(r.cpu, r.ts, &[moved]);
+        self.end_push(r.cpu, r.ts);
+        self.take_off(r, moved);
         self.cpu(r.cpu).before_pass = None;
         self.forbid(moved.task, CpuId(moved.orig));
         self.take_effects(r.cpu);
@@ -84,12 +85,16 @@ impl Follower<'_> {
 
     /// A stopper takes a task off its CPU.
     fn push(&mut self, r: &Record, moved: Move) {
-        let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
         self.end_push(r.cpu, r.ts);
         self.pushed(r, moved);
-        if self.sched.tasks[moved.task].class == Class::Stop {
-            return;
+        if self.sched.tasks[moved.task].class != Class::Stop {
+            self.take_off(r, moved);
         }
+    }
+
+    /// A task is off its queue, and on its way to another one.
+    fn take_off(&mut self, r: &Record, moved: Move) {
+        let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
         let now = self.lock_clock(r.cpu, orig, moved.task, r.ts);
         if self.sched.follow_detach(moved.task, dest, now) {
             self.cpu(r.cpu).in_flight = Some(moved);
@@ -104,9 +109,7 @@ impl Follower<'_> {
         let Some(moved) = self.cpus[r.cpu as usize].in_flight else {
             return;
         };
-        let next = self.next_on_cpu[self.at].and_then(|next| self.records[next].what.probed());
-        let placed = r.what.probed() == Some(ProbePoint::PlaceEntity)
-            && next != Some(ProbePoint::PlaceEntity);
+        let placed = r.what.probed() == Some(ProbePoint::PlaceEntity) && !self.places_on(self.at);
         let charged = match r.what {
             What::Runtime { pid, .. } => self.known(pid).is_some_and(|task| {
                 self.sched.tasks[task].cpu.0 == moved.dest && !self.limits.placements
@@ -122,6 +125,27 @@ impl Follower<'_> {
         } else {
             self.cpu(r.cpu).locked_until = locked;
         }
+    }
+
+    /// After `place_entity`, does the call go on to place a group? One that takes a task off its queue and puts it back is
+    /// another call.
+    fn places_on(&self, mut at: usize) -> bool {
+        while let Some(next) = self.next_on_cpu[at] {
+            at = next;
+            match self.records[at].what {
+                What::Probe {
+                    point: ProbePoint::PlaceEntity,
+                    flags: Some(flags),
+                    ..
+                } => return flags & ENQUEUE_RESTORE == 0,
+                What::Probe {
+                    point: ProbePoint::PlaceEntity,
+                    ..
+                } => {}
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// The record of a CPU whose stopper takes a task off its queue while another stopper is about to put one there: it was
@@ -160,6 +184,7 @@ impl Follower<'_> {
         self.sched.follow_attach(moved.task, now);
         self.sched.guess_clock(None);
         self.settle_clocks(cpu);
+        self.follow_same_unseen(CpuId(moved.dest));
     }
 
     /// A stopper that a task woke moved the one that ran: that may no longer use its CPU. Not so if the one that woke the

@@ -15,7 +15,7 @@ use fairwind_sched::task::{Class, MAX_RT_PRIO};
 use fairwind_sched::{CpuId, SchedAttr, TaskId};
 
 /// `ENQUEUE_RESTORE`: the entity was taken off to be changed.
-const ENQUEUE_RESTORE: u64 = 2;
+pub(super) const ENQUEUE_RESTORE: u64 = 2;
 
 impl Follower<'_> {
     /// The task of an entity that a probe has shown before.
@@ -65,10 +65,7 @@ impl Follower<'_> {
         }
         let after = &self.records[next];
         let same_call = (after.irq, after.need_resched) == (r.irq, r.need_resched);
-        let goes_on = matches!(
-            after.what.probed(),
-            Some(ProbePoint::SetNextEntity | ProbePoint::PlaceEntity)
-        );
+        let goes_on = after.what.probed() == Some(ProbePoint::SetNextEntity);
         if !(same_call && goes_on) {
             self.end_change(next, address);
         }

@@ -144,45 +144,6 @@ impl Follower<'_> {
         prev.prio < 0 && next.prio >= 0 && prev_state == PrevState::Runnable && !stops
     }
 
-    /// `schedule()` went on with the task that ran.
-    pub(super) fn follow_same(&mut self, r: &Record, clock: u64) {
-        let cpu = CpuId(r.cpu);
-        let curr = self.sched.rqs[cpu].curr;
-        let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
-        self.follow_pick(r, clock, curr, &moves, false);
-        self.sched.rqs[cpu].need_resched = false;
-    }
-
-    /// `schedule()` went on with the task that ran, without charging it.
-    pub(super) fn follow_same_silently(&mut self, r: &Record) {
-        let cpu = CpuId(r.cpu);
-        let next = self.next_on_cpu[self.at].map(|at| &self.records[at]);
-        let answered = next
-            .is_some_and(|next| !next.need_resched && !matches!(next.what, What::Switch { .. }));
-        if r.need_resched && answered && !r.what.is_inside() && !self.sched.is_idle(cpu) {
-            if self.loses_task_next(r.cpu) {
-                self.cpu(r.cpu).goes_on_later = true;
-            } else {
-                self.follow_same(r, self.sched.rqs[cpu].clock);
-            }
-        }
-    }
-
-    /// Does another CPU take a task from a CPU before that one records more? Perhaps it went on with the task that ran because
-    /// the one that was to preempt it was gone.
-    fn loses_task_next(&self, cpu: u32) -> bool {
-        let next = self.next_on_cpu[self.at].unwrap_or(self.at);
-        let mut between = self.records[self.at..next].iter();
-        between.any(|r| matches!(r.what, What::Migrate { orig, .. } if orig == cpu && r.cpu != cpu))
-    }
-
-    /// Before a CPU's next record: it went on with the task that ran.
-    pub(super) fn go_on(&mut self, r: &Record) {
-        if std::mem::take(&mut self.cpu(r.cpu).goes_on_later) && !self.sched.is_idle(CpuId(r.cpu)) {
-            self.follow_same(r, self.sched.rqs[CpuId(r.cpu)].clock);
-        }
-    }
-
     pub(super) fn set_prev_state(&mut self, cpu: CpuId, state: PrevState) {
         if state != PrevState::Runnable {
             self.sched.set_current_state(cpu, state.task_state());
@@ -201,7 +162,14 @@ impl Follower<'_> {
     }
 
     /// Judges the pick and carries it out.
-    fn follow_pick(&mut self, r: &Record, clock: u64, next: TaskId, moves: &[Move], idles: bool) {
+    pub(super) fn follow_pick(
+        &mut self,
+        r: &Record,
+        clock: u64,
+        next: TaskId,
+        moves: &[Move],
+        idles: bool,
+    ) {
         let cpu = CpuId(r.cpu);
         let pulled = self.pulled();
         let pulls = !pulled.is_empty();

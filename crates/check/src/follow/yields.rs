@@ -1,11 +1,14 @@
 //! `sched_yield()`: not recorded, but it charges the running task.
 //!
-//! Model.  `sched_yield()` is the only call that charges its task while it holds no lock but that of the queue, so
-//!         that preemption is disabled once. Then it calls `schedule()`, which does not charge again. If no switch
+//! Model.  `sched_yield()` charges its task while it holds no lock but that of the queue, so that preemption is
+//!         disabled once. Then it calls `schedule()`, which does not charge again. If no switch
 //!         follows, the task was picked again. A timer interrupt that comes before that finds preemption disabled.
 //!         What its tick asks for is forgotten in `schedule()`, and not judged unless a record in the interrupt shows it.
-//! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`.
-//! Deviations. A timer interrupt that is the next thing recorded after a yield, and finds preemption disabled, is taken to come
+//!         Who sets a group's weight charges the task beside which the group is queued with that lock alone, too. Where
+//!         that asks for a reschedule, it is still asked for when the task is charged next.
+//! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`,
+//!         `sched_group_set_shares`.
+//! Deviations. A charge by who sets a group's weight that asks for no reschedule is taken for a yield. A timer interrupt that is the next thing recorded after a yield, and finds preemption disabled, is taken to come
 //!         before its `schedule()`, though the task may have been picked again and gone on to another such place.
 
 use super::Follower;
@@ -17,7 +20,22 @@ impl Follower<'_> {
     /// Is a charge of the running task that of `sched_yield()`?
     pub(super) fn is_yield(&self, r: &Record) -> bool {
         let rq = &self.sched.rqs[CpuId(r.cpu)];
-        !r.irq && r.preempt_depth == 1 && rq.nr_running > 1 && self.sched.is_fair(rq.curr)
+        let alone_locked = !r.irq && r.preempt_depth == 1;
+        alone_locked
+            && rq.nr_running > 1
+            && self.sched.is_fair(rq.curr)
+            && !self.leaves_resched(r.cpu)
+    }
+
+    /// Is a reschedule still asked for when a CPU next charges its task, and nobody has been woken for it meanwhile?
+    fn leaves_resched(&self, cpu: u32) -> bool {
+        let Some(next) = self.next_on_cpu[self.at] else {
+            return false;
+        };
+        let r = &self.records[next];
+        let charges = matches!(r.what, What::Runtime { .. }) && !r.irq && r.need_resched;
+        let wakes = |r: &Record| matches!(r.what, What::Wakeup { target, .. } if target == cpu);
+        charges && !self.records[self.at + 1..next].iter().any(wakes)
     }
 
     /// The running task yields.

@@ -1,0 +1,398 @@
+//! The sequence in which records are followed: by time, but what a balancing pass did from its first move on comes at once, with
+//! the switch that it was for.
+//!
+//! Model. The queues are locked meanwhile, and what other CPUs record in between comes after. Where another CPU queues a task
+//!        meanwhile on the queue to which the pass goes, and none has to do with the one from which it comes, the pass comes when
+//!        it locks the former. What a stopper takes off one queue it puts on another one without holding both, and so at its
+//!        own time, and so does a task that changes where others may run: only who runs out of tasks takes one outside
+//!        interrupts, and for itself. Real-time tasks are pushed once a switch is over.
+//! Source. kernel/sched/fair.c `sched_balance_rq`, `sched_balance_newidle` @ 6.12; core.c `migration_cpu_stop`,
+//!         `move_queued_task` @ 6.12.
+
+use super::tasks::stopper_cpu;
+use crate::record::{PrevState, Record, What};
+use fairwind_sched::probe::ProbePoint;
+use fairwind_sched::task::MAX_RT_PRIO;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The first records of passes that come after another one: in the same softirq from another CPU's queue, or to another; or in
+/// the same `schedule()`, where what was pulled sleeps.
+pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
+    let mut passes = BTreeSet::new();
+    let mut moving: BTreeMap<u32, Moved> = BTreeMap::new();
+    for (at, r) in records.iter().enumerate() {
+        let same_call = |moved: &Moved| (moved.irq, moved.softirq) == (r.irq, r.softirq);
+        let before = moving.remove(&r.cpu).filter(same_call);
+        match r.what {
+            What::Migrate { orig, dest, .. } if r.softirq || !r.irq && dest == r.cpu => {
+                let moved = Moved {
+                    irq: r.irq,
+                    softirq: r.softirq,
+                    pair: (orig, dest),
+                    charges: 0,
+                    placed: false,
+                    charge: None,
+                };
+                if let Some(before) = before.filter(|before| before.is_over(&moved)) {
+                    passes.insert(before.charge.unwrap_or(at));
+                }
+                moving.insert(r.cpu, moved);
+            }
+            What::Runtime { .. } | What::Probe { .. } => {
+                if let Some(mut moved) = before {
+                    moved.note(at, r);
+                    moving.insert(r.cpu, moved);
+                }
+            }
+            _ => {}
+        }
+    }
+    passes
+}
+
+/// A task that a pass moved, and what its CPU recorded after that.
+struct Moved {
+    irq: bool,
+    softirq: bool,
+    /// Between which CPUs.
+    pair: (u32, u32),
+    charges: u32,
+    /// Has a probe shown it on its new queue?
+    placed: bool,
+    /// The charge that was just recorded, if it can be that of another pass.
+    charge: Option<usize>,
+}
+
+impl Moved {
+    /// Is the pass over, if another task is moved next?
+    fn is_over(&self, next: &Moved) -> bool {
+        if self.softirq {
+            self.pair != next.pair
+        } else {
+            self.placed || self.charges > 0
+        }
+    }
+
+    fn note(&mut self, at: usize, r: &Record) {
+        let charges = matches!(r.what, What::Runtime { .. });
+        self.placed |= r.what.probed() == Some(ProbePoint::PlaceEntity);
+        self.charges += u32::from(charges);
+        // Who runs out of tasks is charged once more as the task is queued.
+        let queues = !self.irq && !self.placed && self.charges == 1;
+        self.charge = (charges && !queues).then_some(at);
+    }
+}
+
+/// The indices of all records, as they are followed.
+pub(super) fn order(
+    records: &[Record],
+    next_on_cpu: &[Option<usize>],
+    further_passes: &BTreeSet<usize>,
+) -> Vec<usize> {
+    let mut order = Vec::with_capacity(records.len());
+    let mut followed = vec![false; records.len()];
+    // The first moves of passes that wait for a queue, by the record with which they go on.
+    let mut waiting: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut seen = Seen::default();
+    for at in 0..records.len() {
+        let first = waiting.remove(&at);
+        if first.is_none() && followed[at] {
+            continue;
+        }
+        let begins = first.is_none() && seen.begins_pass(records, next_on_cpu, at);
+        if begins && let Some((until, moves)) = waits_for_queue(records, next_on_cpu, at) {
+            moves.into_iter().for_each(|at| followed[at] = true);
+            waiting.insert(until, at);
+            continue;
+        }
+        let mut last = first.unwrap_or(at);
+        let r = &records[last];
+        followed[last] = true;
+        order.push(last);
+        seen.note(r);
+        while let Some(next) = next_on_cpu[last].filter(|_| begins || first.is_some()) {
+            let other = &records[next];
+            let switches = matches!(other.what, What::Switch { .. }) && !r.irq;
+            let same_call = other.what.is_inside() && other.irq == r.irq;
+            if further_passes.contains(&next) || !(switches || same_call) {
+                break;
+            }
+            followed[next] = true;
+            order.push(next);
+            seen.note(other);
+            last = next;
+            if switches {
+                break;
+            }
+        }
+    }
+    order
+}
+
+/// What the records so far tell of CPUs and tasks.
+#[derive(Default)]
+struct Seen {
+    /// Whom CPUs are waking.
+    waking: BTreeMap<u32, i32>,
+    /// CPUs whose stopper runs.
+    stops: BTreeSet<u32>,
+    real_time: BTreeSet<i32>,
+}
+
+impl Seen {
+    /// Is a record the first move of a balancing pass?
+    fn begins_pass(&self, records: &[Record], next_on_cpu: &[Option<usize>], at: usize) -> bool {
+        let r = &records[at];
+        let What::Migrate { pid, .. } = r.what else {
+            return false;
+        };
+        let pulls = || !self.stops.contains(&r.cpu) && is_for_a_switch(records, next_on_cpu, at);
+        let wakes = self.waking.get(&r.cpu) == Some(&pid);
+        !wakes && !self.real_time.contains(&pid) && (r.irq || pulls())
+    }
+
+    fn note(&mut self, r: &Record) {
+        let mut note_prio = |pid: i32, prio: i32| {
+            if prio < MAX_RT_PRIO {
+                self.real_time.insert(pid);
+            } else {
+                self.real_time.remove(&pid);
+            }
+        };
+        match &r.what {
+            What::Switch { prev, next, .. } => {
+                note_prio(prev.pid, prev.prio);
+                note_prio(next.pid, next.prio);
+                if stopper_cpu(&next.comm).is_some() {
+                    self.stops.insert(r.cpu);
+                } else {
+                    self.stops.remove(&r.cpu);
+                }
+            }
+            What::Waking { pid, prio, .. } | What::Wakeup { pid, prio, .. } => {
+                note_prio(*pid, *prio);
+            }
+            _ => {}
+        }
+        if let What::Waking { pid, .. } = r.what {
+            self.waking.insert(r.cpu, pid);
+        } else if !r.what.is_inside() {
+            self.waking.remove(&r.cpu);
+        }
+    }
+}
+
+/// The record with which a pass locks the queue to which it moves tasks, if another CPU queues a task there between that and its
+/// first move, and none has to do with the queue from which they come; and the moves before it.
+fn waits_for_queue(
+    records: &[Record],
+    next_on_cpu: &[Option<usize>],
+    at: usize,
+) -> Option<(usize, Vec<usize>)> {
+    let What::Migrate { orig, dest, .. } = records[at].what else {
+        return None;
+    };
+    let own = std::iter::successors(Some(at), |&at| next_on_cpu[at]);
+    let same = |at: &usize| match records[*at].what {
+        What::Migrate {
+            orig: o, dest: d, ..
+        } => (o, d) == (orig, dest),
+        _ => false,
+    };
+    let moves: Vec<usize> = own.take_while(same).collect();
+    let until = next_on_cpu[*moves.last()?].filter(|&next| records[next].what.is_inside())?;
+    let meanwhile = || {
+        records[at..until]
+            .iter()
+            .filter(|r| r.cpu != records[at].cpu)
+    };
+    let queues_on = |r: &Record, cpu: u32| match r.what {
+        What::Wakeup { target, .. } | What::WakeupNew { target, .. } => target == cpu,
+        What::Migrate {
+            orig: o, dest: d, ..
+        } => o == cpu || d == cpu,
+        _ => false,
+    };
+    let changes = |r: &Record, cpu: u32| {
+        let own = matches!(r.what, What::Switch { .. }) && r.cpu == cpu;
+        own || queues_on(r, cpu)
+    };
+    let waits = meanwhile().any(|r| queues_on(r, dest)) && !meanwhile().any(|r| changes(r, orig));
+    waits.then_some((until, moves))
+}
+
+/// Does a CPU that moves a task, outside interrupts, take it for itself, and all that comes with it, until it switches?
+fn is_for_a_switch(records: &[Record], next_on_cpu: &[Option<usize>], at: usize) -> bool {
+    let cpu = records[at].cpu;
+    let own = std::iter::successors(Some(at), |&at| next_on_cpu[at]);
+    let mut own = own.map(|at| &records[at]);
+    let end = own.find(|r| match r.what {
+        What::Migrate { dest, .. } => dest != cpu,
+        _ => r.irq || !r.what.is_inside(),
+    });
+    let sleeps = |end: &Record| match end.what {
+        What::Switch { prev_state, .. } => prev_state != PrevState::Runnable,
+        _ => false,
+    };
+    end.is_some_and(sleeps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::follow::ahead::next_on_cpu;
+    use crate::record::Party;
+
+    fn record(cpu: u32, what: What) -> Record {
+        Record::of_task(0, cpu, what)
+    }
+
+    fn softirq(cpu: u32, what: What) -> Record {
+        Record {
+            irq: true,
+            softirq: true,
+            ..record(cpu, what)
+        }
+    }
+
+    fn waking(cpu: u32, pid: i32) -> Record {
+        let what = What::Waking {
+            pid,
+            comm: String::new(),
+            prio: 120,
+            slept_on: 0,
+        };
+        record(cpu, what)
+    }
+
+    fn charge(pid: i32) -> What {
+        What::Runtime {
+            pid,
+            runtime: 1,
+            vruntime: None,
+        }
+    }
+
+    fn migrate(cpu: u32, pid: i32, orig: u32, dest: u32) -> Record {
+        record(cpu, What::Migrate { pid, orig, dest })
+    }
+
+    fn switch(cpu: u32, [prev, next]: [&str; 2], prev_state: PrevState) -> Record {
+        let party = |comm: &str| Party {
+            pid: 0,
+            comm: comm.to_owned(),
+            prio: 120,
+        };
+        let what = What::Switch {
+            prev: party(prev),
+            prev_state,
+            next: party(next),
+        };
+        record(cpu, what)
+    }
+
+    fn order_of(records: &[Record]) -> Vec<usize> {
+        order(records, &next_on_cpu(records), &further_passes(records))
+    }
+
+    const TASKS: [&str; 2] = ["nap", "hog"];
+
+    #[test]
+    fn a_balancing_pass_comes_at_once() {
+        let sleeps = PrevState::Interruptible;
+        let records = [
+            migrate(1, 7, 0, 1),
+            switch(0, TASKS, sleeps),
+            migrate(1, 8, 0, 1),
+            waking(0, 9),
+            switch(1, TASKS, sleeps),
+            migrate(0, 9, 1, 0),
+            waking(1, 9),
+        ];
+        assert_eq!(order_of(&records), [0, 2, 4, 1, 3, 5, 6]);
+    }
+
+    #[test]
+    fn what_a_stopper_moves_comes_when_it_is_recorded() {
+        let records = [
+            switch(1, ["hog", "migration/1"], PrevState::Runnable),
+            migrate(1, 7, 1, 0),
+            waking(0, 9),
+            switch(1, ["migration/1", "nap"], PrevState::Interruptible),
+        ];
+        assert_eq!(order_of(&records), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn real_time_tasks_are_pushed_after_the_switch_before() {
+        let (pid, target) = (7, 1);
+        for (prio, expected) in [(50, [0, 1, 2, 3]), (120, [0, 1, 3, 2])] {
+            let records = [
+                record(1, What::Wakeup { pid, prio, target }),
+                migrate(1, pid, 0, 1),
+                waking(0, 9),
+                switch(1, TASKS, PrevState::Interruptible),
+            ];
+            assert_eq!(order_of(&records), expected, "priority {prio}");
+        }
+    }
+
+    #[test]
+    fn a_softirq_balances_one_domain_after_the_other() {
+        let moves = |pid, orig| softirq(1, What::Migrate { pid, orig, dest: 1 });
+        let records = [
+            moves(7, 0),
+            moves(8, 0),
+            softirq(1, charge(1)),
+            softirq(1, charge(2)),
+            moves(9, 2),
+            record(0, charge(3)),
+            moves(10, 3),
+        ];
+        assert_eq!(further_passes(&records), BTreeSet::from([3, 6]));
+        assert_eq!(order_of(&records), [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_cpu_pulls_again_if_what_it_pulled_sleeps() {
+        let records = [
+            migrate(1, 7, 0, 1),
+            record(1, charge(5)),
+            // The charge on the queue from which the next one comes.
+            record(1, charge(6)),
+            migrate(1, 8, 0, 1),
+            record(1, charge(5)),
+            migrate(1, 9, 2, 1),
+        ];
+        assert_eq!(further_passes(&records), BTreeSet::from([2, 5]));
+    }
+
+    #[test]
+    fn a_pass_waits_for_the_queue_to_which_it_goes() {
+        let (orig, dest) = (2, 1);
+        let moves = |pid| softirq(1, What::Migrate { pid, orig, dest });
+        // Another CPU queues a task there, elsewhere, or where the tasks come from.
+        for (target, expected) in [(1, [2, 0, 1, 3]), (3, [0, 1, 3, 2]), (2, [0, 1, 3, 2])] {
+            let (pid, prio) = (9, 120);
+            let wakeup = record(0, What::Wakeup { pid, prio, target });
+            let records = [moves(7), moves(8), wakeup, softirq(1, charge(5))];
+            assert_eq!(order_of(&records), expected, "onto CPU {target}");
+        }
+    }
+
+    #[test]
+    fn who_changes_where_others_may_run_does_so_at_its_own_time() {
+        let (sleeps, goes_on) = (PrevState::Interruptible, PrevState::Runnable);
+        let moved = |dest, prev_state| {
+            let records = [
+                migrate(1, 7, 3, dest),
+                waking(0, 9),
+                switch(1, TASKS, prev_state),
+            ];
+            order_of(&records)
+        };
+        assert_eq!(moved(1, sleeps), [0, 2, 1], "it pulls");
+        assert_eq!(moved(2, sleeps), [0, 1, 2]);
+        assert_eq!(moved(1, goes_on), [0, 1, 2]);
+    }
+}
