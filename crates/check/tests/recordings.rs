@@ -251,9 +251,9 @@ fn race_sched_of_6_1() {
     expect(
         "race-sched-6.1",
         &[
-            (Measure::State, 6002, 5988),
-            (Measure::Pick, 2384, 2383),
-            (Measure::Preemption, 1772, 1772),
+            (Measure::State, 6004, 5994),
+            (Measure::Pick, 2385, 2384),
+            (Measure::Preemption, 1778, 1778),
             (Measure::Placement, 1664, 1657),
             (Measure::Balance, 63, 52),
         ],

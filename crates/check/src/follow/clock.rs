@@ -36,10 +36,12 @@ impl Follower<'_> {
         let own = cpu.0 == r.cpu;
         let context = self.cpu(r.cpu);
         let waking = context.waking.is_some();
-        let pulling = own && !r.irq && (!context.moves.is_empty() || context.in_flight.is_some());
+        let takes = context.in_flight.is_some_and(|moved| moved.dest == r.cpu);
+        let pulling = own && !r.irq && (!context.moves.is_empty() || takes);
         let inside = !own || waking || pulling || r.softirq;
         if own && !inside {
             self.end_requeue(r);
+            self.end_push(r.cpu, r.ts);
             self.drop_clock(r);
             self.limit_clocks(r);
         }

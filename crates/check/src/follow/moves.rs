@@ -171,7 +171,8 @@ impl Follower<'_> {
         }
     }
 
-    fn end_push(&mut self, cpu: u32, ts: u64) {
+    /// What a CPU has in flight is put on its queue.
+    pub(super) fn end_push(&mut self, cpu: u32, ts: u64) {
         self.cpu(cpu).locked_until = None;
         let in_flight = self.cpu(cpu).in_flight.take();
         // Where records are lost, another one may have shown it elsewhere meanwhile.
