@@ -1,7 +1,8 @@
 //! Weights of groups learned from what their entities are shown to weigh.
 //!
 //! Model.   `place_entity` shows what a group's entity weighs on a CPU, and so do the sums of the queue where it waits, if ours
-//!          gives it another weight: the group's weight times the CPU's part of its load.
+//!          gives it another weight: the group's weight times the CPU's part of its load. Where the sums do not tell whose weight
+//!          is another one, it is that of the only group that would have one of those that are known of it.
 //!          Ours knows that part nearly, and so nearly the group's weight. Of the weights that the group may have had (the
 //!          one it is made with, the one it has in the end, and those of entities that had the whole load) the course is
 //!          taken that is nearest to what was shown with the fewest changes.
@@ -11,8 +12,9 @@ use super::decisions::as_all_are_made;
 use super::{DEFAULT_SHARES, Shares};
 use crate::follow::Follower;
 use crate::follow::group_courses::{Course, Courses};
-use fairwind_sched::entity::scale_load;
+use fairwind_sched::entity::{scale_load, scale_load_down};
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint, Weighed};
+use fairwind_sched::{CfsRqId, SeId};
 use std::collections::BTreeMap;
 
 /// How far off what is shown counts at most, as a logarithm: it may hang on a load that ours does not know.
@@ -167,6 +169,14 @@ fn choices(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
     choices
 }
 
+/// Does a group weigh about as much as it is known to have weighed at some time, if its entity weighs `told`, and `ours` where
+/// the group weighs `shares`?
+fn weighs_as_known(told: u64, [ours, shares]: [u64; 2], known: [u64; 2]) -> bool {
+    let of_group = told as f64 * shares as f64 / ours as f64;
+    let is_near = |known: u64| (of_group / known as f64).ln().abs() < NEAR;
+    known.into_iter().any(is_near)
+}
+
 fn least(costs: &[f64]) -> usize {
     let least = |&a: &usize, &b: &usize| costs[a].total_cmp(&costs[b]);
     (0..costs.len()).min_by(least).unwrap_or(0)
@@ -175,12 +185,55 @@ fn least(costs: &[f64]) -> usize {
 impl Follower<'_> {
     /// Notes what a probe showed of a group's weight.
     pub(in crate::follow) fn note_weight(&mut self, held: &Held) {
-        let told = held.told.values[ProbeField::Weight as usize];
-        let ours = held.ours[ProbeField::Weight as usize];
-        if let (Some(told), Some(ours), ProbePoint::PlaceEntity) = (told, ours, held.told.point) {
+        let both = |field: ProbeField| {
+            let told = held.told.values[field as usize];
+            told.zip(held.ours[field as usize])
+        };
+        if let (Some((told, ours)), ProbePoint::PlaceEntity) =
+            (both(ProbeField::Weight), held.told.point)
+        {
             let se = held.se;
             self.note_weighed(Weighed { se, told, ours });
         }
+        if let Some((told, ours)) = both(ProbeField::AvgLoad) {
+            self.note_load(held.cfs_rq, told.wrapping_sub(ours).cast_signed());
+        }
+    }
+
+    /// What waits on a queue weighs so much more than in ours: is that one group, because it has another of the weights that are
+    /// known of it?
+    fn note_load(&mut self, cfs_rq: CfsRqId, more: i64) {
+        let told_already = self
+            .shown_weights
+            .last()
+            .is_some_and(|shown| shown.at == self.at);
+        if more == 0 || told_already {
+            return;
+        }
+        let waiting = self.sched.cfs_rqs[cfs_rq]
+            .timeline
+            .iter()
+            .map(|entry| entry.se);
+        let mut fits = waiting.filter_map(|se| self.fits_load(se, more));
+        if let (Some(weighed), None) = (fits.next(), fits.next()) {
+            self.note_weighed(weighed);
+        }
+    }
+
+    /// What a group's entity weighs if it makes for so much more of the load, and that is one of its known weights.
+    fn fits_load(&self, se: SeId, more: i64) -> Option<Weighed> {
+        let entity = &self.sched.ses[se];
+        if entity.is_task() {
+            return None;
+        }
+        let tg = self.sched.cfs_rqs[entity.my_q].tg;
+        let ours = entity.load.weight;
+        let told = scale_load_down(ours).checked_add_signed(more)?;
+        let shares = self.sched.groups[tg].shares;
+        let last = self.facts.groups.get(&self.entity_name(se))?.shares;
+        let known = [DEFAULT_SHARES, last].map(scale_load);
+        let told = scale_load(told);
+        weighs_as_known(told, [ours, shares], known).then_some(Weighed { se, told, ours })
     }
 
     /// Notes what a group's entity was told to weigh.
@@ -232,6 +285,18 @@ mod tests {
         assert_eq!(course(&[&smaller, &smaller, &after]), [last; 3]);
         // More than a group weighs no entity does.
         assert_eq!(shown(last + 1, last, last).distance(last), FARTHEST);
+    }
+
+    #[test]
+    fn a_load_tells_of_a_group_that_would_have_a_weight_known_of_it() {
+        // Made with 1024, 300 in the end: half of it is on this CPU.
+        let known = [DEFAULT_SHARES, 300].map(scale_load);
+        let told = |told, ours, shares| {
+            let [told, ours, shares] = [told, ours, shares].map(scale_load);
+            weighs_as_known(told, [ours, shares], known)
+        };
+        assert!(told(150, 512, 1024) && told(512, 150, 300));
+        assert!(!told(300, 512, 1024) && !told(150, 150, 600));
     }
 
     #[test]
