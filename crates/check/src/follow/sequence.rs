@@ -91,42 +91,52 @@ pub(super) fn order(
 ) -> Vec<usize> {
     let mut order = Vec::with_capacity(records.len());
     let mut followed = vec![false; records.len()];
-    // The first moves of passes that wait for a queue, by the record with which they go on.
-    let mut waiting: BTreeMap<usize, usize> = BTreeMap::new();
+    // Passes that wait for a queue, by the record with which they lock it.
+    let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut seen = Seen::default();
     for at in 0..records.len() {
-        let first = waiting.remove(&at);
-        if first.is_none() && followed[at] {
+        let begun = waiting.remove(&at);
+        if begun.is_none() && followed[at] {
             continue;
         }
-        let begins = first.is_none() && seen.begins_pass(records, next_on_cpu, at);
-        if begins && let Some((until, moves)) = waits_for_queue(records, next_on_cpu, at) {
-            moves.into_iter().for_each(|at| followed[at] = true);
-            waiting.insert(until, at);
-            continue;
-        }
-        let mut last = first.unwrap_or(at);
-        let r = &records[last];
-        followed[last] = true;
-        order.push(last);
-        seen.note(r);
-        while let Some(next) = next_on_cpu[last].filter(|_| begins || first.is_some()) {
-            let other = &records[next];
-            let switches = matches!(other.what, What::Switch { .. }) && !r.irq;
-            let same_call = other.what.is_inside() && other.irq == r.irq;
-            if further_passes.contains(&next) || !(switches || same_call) {
-                break;
+        let next = if let Some(pass) = begun {
+            pass
+        } else if seen.begins_pass(records, next_on_cpu, at) {
+            let pass = pass_from(records, next_on_cpu, further_passes, at);
+            if let Some(until) = waits_for_queue(records, &pass) {
+                pass.iter().for_each(|&at| followed[at] = true);
+                waiting.insert(until, pass);
+                continue;
             }
-            followed[next] = true;
-            order.push(next);
-            seen.note(other);
-            last = next;
-            if switches {
-                break;
-            }
+            pass
+        } else {
+            vec![at]
+        };
+        for at in next {
+            followed[at] = true;
+            order.push(at);
+            seen.note(&records[at]);
         }
     }
     order
+}
+
+/// The records of a pass from its first move on, and the switch that it is for.
+fn pass_from(
+    records: &[Record],
+    next_on_cpu: &[Option<usize>],
+    further_passes: &BTreeSet<usize>,
+    first: usize,
+) -> Vec<usize> {
+    let irq = records[first].irq;
+    let switches = |at: usize| matches!(records[at].what, What::Switch { .. });
+    let goes_on = |&at: &usize| {
+        let r = &records[at];
+        let same_call = r.what.is_inside() && r.irq == irq;
+        !further_passes.contains(&at) && (switches(at) && !irq || same_call)
+    };
+    let next = |&at: &usize| next_on_cpu[at].filter(|_| !switches(at)).filter(goes_on);
+    std::iter::successors(Some(first), next).collect()
 }
 
 /// What the records so far tell of CPUs and tasks.
@@ -183,29 +193,22 @@ impl Seen {
 }
 
 /// The record with which a pass locks the queue to which it moves tasks, if another CPU queues a task there between that and its
-/// first move, and none has to do with the queue from which they come; and the moves before it.
-fn waits_for_queue(
-    records: &[Record],
-    next_on_cpu: &[Option<usize>],
-    at: usize,
-) -> Option<(usize, Vec<usize>)> {
-    let What::Migrate { orig, dest, .. } = records[at].what else {
+/// first move, and none has to do with the queue from which they come.
+fn waits_for_queue(records: &[Record], pass: &[usize]) -> Option<usize> {
+    let first = *pass.first()?;
+    let What::Migrate { orig, dest, .. } = records[first].what else {
         return None;
     };
-    let own = std::iter::successors(Some(at), |&at| next_on_cpu[at]);
-    let same = |at: &usize| match records[*at].what {
+    let moves = |&&at: &&usize| match records[at].what {
         What::Migrate {
             orig: o, dest: d, ..
         } => (o, d) == (orig, dest),
         _ => false,
     };
-    let moves: Vec<usize> = own.take_while(same).collect();
-    let until = next_on_cpu[*moves.last()?].filter(|&next| records[next].what.is_inside())?;
-    let meanwhile = || {
-        records[at..until]
-            .iter()
-            .filter(|r| r.cpu != records[at].cpu)
-    };
+    let until = pass[pass.iter().take_while(moves).count()..].first();
+    let until = *until.filter(|&&at| records[at].what.is_inside())?;
+    let cpu = records[first].cpu;
+    let meanwhile = || records[first..until].iter().filter(|r| r.cpu != cpu);
     let queues_on = |r: &Record, cpu: u32| match r.what {
         What::Wakeup { target, .. } | What::WakeupNew { target, .. } => target == cpu,
         What::Migrate {
@@ -218,7 +221,7 @@ fn waits_for_queue(
         own || queues_on(r, cpu)
     };
     let waits = meanwhile().any(|r| queues_on(r, dest)) && !meanwhile().any(|r| changes(r, orig));
-    waits.then_some((until, moves))
+    waits.then_some(until)
 }
 
 /// Does a CPU that moves a task, outside interrupts, take it for itself, and all that comes with it, until it switches?
@@ -394,5 +397,45 @@ mod tests {
         assert_eq!(moved(1, sleeps), [0, 2, 1], "it pulls");
         assert_eq!(moved(2, sleeps), [0, 1, 2]);
         assert_eq!(moved(1, goes_on), [0, 1, 2]);
+    }
+
+    #[test]
+    fn every_record_is_followed_once() {
+        // All sequences of six records of two CPUs out of these.
+        let kinds = |kind: usize| match kind {
+            0 => softirq(
+                1,
+                What::Migrate {
+                    pid: 7,
+                    orig: 2,
+                    dest: 1,
+                },
+            ),
+            1 => softirq(
+                1,
+                What::Migrate {
+                    pid: 8,
+                    orig: 3,
+                    dest: 1,
+                },
+            ),
+            2 => softirq(1, charge(5)),
+            3 => record(1, charge(5)),
+            4 => record(
+                0,
+                What::Wakeup {
+                    pid: 9,
+                    prio: 120,
+                    target: 1,
+                },
+            ),
+            _ => migrate(1, 6, 3, 1),
+        };
+        for n in 0..6_usize.pow(6) {
+            let records: Vec<Record> = (0..6).map(|at| kinds(n / 6_usize.pow(at) % 6)).collect();
+            let mut order = order_of(&records);
+            order.sort_unstable();
+            assert_eq!(order, [0, 1, 2, 3, 4, 5], "case {n}");
+        }
     }
 }
