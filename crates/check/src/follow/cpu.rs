@@ -75,7 +75,7 @@ pub(super) struct CpuContext {
     pub(super) clocks: BTreeMap<u32, u64>,
     /// Moves out of `schedule()`.
     pub(super) moves: Vec<Move>,
-    /// What its stopper, or a task that changes where it may run, has taken off a queue and is still to put on another one.
+    /// What its stopper, or a task that changes where others may run, has taken off a queue and is still to put on another one.
     pub(super) in_flight: Option<Move>,
     /// The record by which the other queue's lock was held until then.
     pub(super) locked_until: Option<usize>,

@@ -24,9 +24,7 @@ impl Follower<'_> {
     /// `schedule()` went on with the task that ran, without charging it.
     pub(super) fn follow_same_silently(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
-        let next = self.next_on_cpu[self.at].map(|at| &self.records[at]);
-        let answered = next
-            .is_some_and(|next| !next.need_resched && !matches!(next.what, What::Switch { .. }));
+        let answered = self.answered(cpu).is_some();
         if r.need_resched && answered && !r.what.is_inside() && !self.sched.is_idle(cpu) {
             if self.loses_task_next(r.cpu) {
                 self.cpu(r.cpu).goes_on_later = true;
@@ -34,6 +32,13 @@ impl Follower<'_> {
                 self.follow_same(r, self.sched.rqs[cpu].clock);
             }
         }
+    }
+
+    /// A CPU's next record, if it shows that no reschedule is asked for any more, and is no switch.
+    fn answered(&self, cpu: CpuId) -> Option<usize> {
+        let next = *self.times.records_of(cpu.0, self.at + 1).first()?;
+        let r = &self.records[next];
+        (!r.need_resched && !matches!(r.what, What::Switch { .. })).then_some(next)
     }
 
     /// A task was queued on a CPU, and ours asks for a reschedule there, which no record shows. If the CPU's next one shows
@@ -50,11 +55,10 @@ impl Follower<'_> {
         };
         let asked = rq.need_resched && answers;
         let (curr, clock) = (rq.curr, rq.clock);
-        let next = self.times.records_of(cpu.0, self.at + 1).first();
-        let answered = next.map(|&at| &self.records[at]).filter(|next| {
-            asked && !next.need_resched && !matches!(next.what, What::Switch { .. })
-        });
-        let Some(answered) = answered.filter(|_| idle || self.sched.is_fair(curr)) else {
+        if !asked || !(idle || self.sched.is_fair(curr)) {
+            return;
+        }
+        let Some(answered) = self.answered(cpu).map(|at| &self.records[at]) else {
             return;
         };
         let mut copy = self.copy();

@@ -2,9 +2,9 @@
 //!
 //! Model.  Whoever changes a nice level, a policy, a slice or the allowed CPUs of a queued task takes it off, changes it and
 //!         puts it back. Of a task that runs, probes of `put_prev_entity` and `set_next_entity` show that, with no switch
-//!         after them: the first alone if it leaves the fair class, `place_entity` and the last if it comes to that. So they do of
-//!         one that gets another group (`sessions`). Of one that waits, `place_entity` with ENQUEUE_RESTORE does. Weight and slice, which `place_entity` shows, tell the policy and
-//!         the nice level.
+//!         after them: the first alone if it leaves the fair class, `place_entity` and the last if it comes to that. So they do
+//!         of one that gets another group (`sessions`). Of one that waits, `place_entity` with ENQUEUE_RESTORE does. Weight and
+//!         slice, which `place_entity` shows, tell the policy and the nice level.
 //! Source. kernel/sched/syscalls.c `__sched_setscheduler`, `set_user_nice`; core.c `__do_set_cpus_allowed` @ 6.12.
 
 use super::Follower;

@@ -8,8 +8,9 @@
 //!         that asks for a reschedule, it is still asked for when the task is charged next.
 //! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`,
 //!         `sched_group_set_shares`.
-//! Deviations. A charge by who sets a group's weight that asks for no reschedule is taken for a yield. A timer interrupt that is the next thing recorded after a yield, and finds preemption disabled, is taken to come
-//!         before its `schedule()`, though the task may have been picked again and gone on to another such place.
+//! Deviations. A charge by who sets a group's weight that asks for no reschedule is taken for a yield. A timer interrupt that
+//!         is the next thing recorded after a yield, and finds preemption disabled, is taken to come before its `schedule()`,
+//!         though the task may have been picked again and gone on to another such place.
 
 use super::Follower;
 use crate::record::{Record, What};
