@@ -22,6 +22,8 @@ const TELLING_PERIODS: u64 = 10;
 const SOONER_OCTAVES: u64 = 3;
 /// More returns than this do not tell more.
 const MAX_RETURNS: usize = 64;
+/// What one call places comes sooner after one another than this, what two interrupts do later.
+const CALL_NS: u64 = 1_000_000;
 /// `ENQUEUE_WAKEUP` alone.
 const ENQUEUE_WAKEUP: u64 = 1;
 
@@ -197,7 +199,7 @@ pub(super) fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
     let mut entities: BTreeMap<u64, String> = BTreeMap::new();
     let mut owners: BTreeMap<i32, u64> = BTreeMap::new();
     let mut chains: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    let mut placing: BTreeMap<u32, Option<String>> = BTreeMap::new();
+    let mut placing: BTreeMap<u32, (u64, Option<String>)> = BTreeMap::new();
     for r in records {
         match &r.what {
             What::Attach { pid, path, .. } => tasks.entry(*pid).or_default().group.clone_from(path),
@@ -223,10 +225,12 @@ pub(super) fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
                 ..
             } => {
                 let group = entities.get(address);
-                let first = !placing.contains_key(&r.cpu);
-                let below = placing.get(&r.cpu).and_then(Option::as_ref);
-                let alone = first
-                    || below.is_some_and(|below| Some(parent(below)) != group.map(String::as_str));
+                let before = placing.get(&r.cpu);
+                let before = before.filter(|(ts, _)| r.ts - ts < CALL_NS);
+                let alone = before.is_none_or(|(_, below)| {
+                    let above = below.as_ref().map(|below| parent(below));
+                    above.is_some_and(|above| Some(above) != group.map(String::as_str))
+                });
                 if let Some(group) = group
                     && r.irq
                     && *flags == Some(ENQUEUE_WAKEUP)
@@ -234,7 +238,7 @@ pub(super) fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
                 {
                     returns.entry(group.clone()).or_default().push(r.ts);
                 }
-                placing.insert(r.cpu, group.cloned());
+                placing.insert(r.cpu, (r.ts, group.cloned()));
                 continue;
             }
             What::Switch {

@@ -10,7 +10,7 @@
 use super::Follower;
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::{CfsRqId, CpuId, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, SeId, TaskId};
 
 /// `ENQUEUE_WAKEUP` alone: the flags of an entity that comes back from being throttled.
 const ENQUEUE_WAKEUP: u64 = 1;
@@ -121,7 +121,11 @@ impl Follower<'_> {
             match &self.records[at].what {
                 What::Runtime { .. } if self.return_charges(cfs_rq) => next = self.next_on_cpu[at],
                 What::Probe { point, address, .. } => {
-                    let placed = self.upwards(self.sched.cfs_rqs[cfs_rq].se);
+                    let mut placed = self.upwards(self.sched.cfs_rqs[cfs_rq].se);
+                    let stops = |se: &SeId| self.sched.cfs_rqs[self.sched.ses[*se].cfs_rq].throttled;
+                    if let Some(last) = placed.iter().position(stops) {
+                        placed.truncate(last + 1);
+                    }
                     let known = self.addresses.get(address);
                     return *point == ProbePoint::PlaceEntity
                         && known.is_none_or(|se| placed.contains(se));

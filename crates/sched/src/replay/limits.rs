@@ -59,6 +59,13 @@ impl Sched {
         }
     }
 
+    /// A queue will be found out of runtime, and with it the pool, by the next pick that gets to it.
+    pub fn follow_exhausted(&mut self, cfs_rq: CfsRqId) {
+        self.groups[self.cfs_rqs[cfs_rq].tg].bandwidth.runtime = 0;
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        cfs.runtime_remaining = cfs.runtime_remaining.min(0);
+    }
+
     /// A throttled queue goes back to work.
     pub fn follow_unthrottle(&mut self, cfs_rq: CfsRqId, now: Nanos) {
         let cpu = self.cpu_of(cfs_rq);
