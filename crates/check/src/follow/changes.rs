@@ -336,9 +336,13 @@ impl Follower<'_> {
         self.set_attr_at(task, attr, self.sched.rqs[cpu].clock);
     }
 
-    /// Sets attributes at a time of its CPU's clock.
+    /// Sets attributes at a time of its CPU's clock. Who changes the nice level alone is taken to call setpriority().
     pub(super) fn set_attr_at(&mut self, task: TaskId, attr: SchedAttr, clock: u64) {
-        if self.sched.sched_setscheduler(task, attr, clock).is_err() {
+        let t = &self.sched.tasks[task];
+        let same_slice = attr.runtime == 0 && !self.sched.ses[t.se].custom_slice;
+        if t.policy == attr.policy && attr.policy.is_fair() && same_slice {
+            self.sched.set_user_nice(task, attr.nice, clock);
+        } else if self.sched.sched_setscheduler(task, attr, clock).is_err() {
             self.judge.mended("attributes that cannot be");
         }
         self.take_effects(self.sched.tasks[task].cpu.0);
