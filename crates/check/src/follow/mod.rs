@@ -292,6 +292,8 @@ impl<'a> Follower<'a> {
         let further_passes = sequence::further_passes(records);
         for at in sequence::order(records, &self.next_on_cpu, &further_passes) {
             let record = &records[at];
+            // What comes before it looks ahead from the record before it, whichever was followed last.
+            self.at = at.saturating_sub(1);
             self.run_softirqs(record);
             if record.cpu as usize >= self.cpus.len() {
                 self.judge.mended("events of CPUs that the machine lacks");
