@@ -194,6 +194,7 @@ pub(crate) struct Follower<'a> {
 
 /// Follows a recording to its end.
 pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
+    let records = &sequence::in_sequence(records)[..];
     let settings = Settings::find(facts, records);
     let follow = |learned| {
         let mut follower = Follower::new(facts, records, settings.clone(), learned);
@@ -290,10 +291,7 @@ impl<'a> Follower<'a> {
         self.start_newcomers();
         let records = self.records;
         let further_passes = sequence::further_passes(records);
-        for at in sequence::order(records, &self.next_on_cpu, &further_passes) {
-            let record = &records[at];
-            // What comes before it looks ahead from the record before it, whichever was followed last.
-            self.at = at.saturating_sub(1);
+        for (at, record) in records.iter().enumerate() {
             self.run_softirqs(record);
             if record.cpu as usize >= self.cpus.len() {
                 self.judge.mended("events of CPUs that the machine lacks");

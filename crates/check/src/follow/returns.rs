@@ -122,7 +122,8 @@ impl Follower<'_> {
                 What::Runtime { .. } if self.return_charges(cfs_rq) => next = self.next_on_cpu[at],
                 What::Probe { point, address, .. } => {
                     let mut placed = self.upwards(self.sched.cfs_rqs[cfs_rq].se);
-                    let stops = |se: &SeId| self.sched.cfs_rqs[self.sched.ses[*se].cfs_rq].throttled;
+                    let stops =
+                        |se: &SeId| self.sched.cfs_rqs[self.sched.ses[*se].cfs_rq].throttled;
                     if let Some(last) = placed.iter().position(stops) {
                         placed.truncate(last + 1);
                     }

@@ -9,11 +9,19 @@
 //! Source. kernel/sched/fair.c `sched_balance_rq`, `sched_balance_newidle` @ 6.12; core.c `migration_cpu_stop`,
 //!         `move_queued_task` @ 6.12.
 
+use super::ahead;
 use super::tasks::stopper_cpu;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::task::MAX_RT_PRIO;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The records in the sequence in which they are followed. Each CPU's stay in order.
+pub(super) fn in_sequence(records: &[Record]) -> Vec<Record> {
+    let next_on_cpu = ahead::next_on_cpu(records);
+    let order = order(records, &next_on_cpu, &further_passes(records));
+    order.into_iter().map(|at| records[at].clone()).collect()
+}
 
 /// The first records of passes that come after another one: in the same softirq from another CPU's queue, or to another; or in
 /// the same `schedule()`, where what was pulled sleeps.
@@ -84,7 +92,7 @@ impl Moved {
 }
 
 /// The indices of all records, as they are followed.
-pub(super) fn order(
+fn order(
     records: &[Record],
     next_on_cpu: &[Option<usize>],
     further_passes: &BTreeSet<usize>,
