@@ -241,11 +241,15 @@ fn is_for_a_switch(records: &[Record], next_on_cpu: &[Option<usize>], at: usize)
         What::Migrate { dest, .. } => dest != cpu,
         _ => r.irq || !r.what.is_inside(),
     });
-    let sleeps = |end: &Record| match end.what {
-        What::Switch { prev_state, .. } => prev_state != PrevState::Runnable,
+    let idles = |end: &Record| match end.what {
+        What::Switch {
+            ref prev,
+            prev_state,
+            ..
+        } => prev.pid == 0 || prev_state != PrevState::Runnable,
         _ => false,
     };
-    end.is_some_and(sleeps)
+    end.is_some_and(idles)
 }
 
 #[cfg(test)]
