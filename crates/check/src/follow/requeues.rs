@@ -170,9 +170,11 @@ impl Follower<'_> {
         self.end_change_of(r, cpu);
     }
 
+    /// Whether the change asked for a reschedule shows in the next record; but if nobody waits, only another CPU can have.
     fn end_change_of(&mut self, r: &Record, cpu: CpuId) {
         self.forget_told();
-        if cpu.0 == r.cpu {
+        let alone = self.sched.cfs_rqs[self.sched.rqs[cpu].cfs].nr_queued == 1;
+        if cpu.0 == r.cpu && !(alone && self.sched.is_fair(self.sched.rqs[cpu].curr)) {
             self.sched.rqs[cpu].need_resched = r.need_resched;
         }
     }
