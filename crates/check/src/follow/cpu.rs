@@ -123,6 +123,8 @@ pub(super) struct CpuContext {
     pub(super) stopper_woken_by: Option<TaskId>,
     /// It is in a timer interrupt, whose last record was at this time.
     pub(super) in_timers: Option<u64>,
+    /// The record with which it was last chosen for a task that is left to it to queue.
+    pub(super) left_by: Option<usize>,
     /// What probes showed of entities.
     pub(super) told: Vec<Told>,
     /// When its last record was written that is not inside a call.

@@ -56,6 +56,31 @@ impl Question {
     }
 }
 
+/// Asks as if no task were on its way to some CPUs, and others ran their idle task.
+fn with_cpus_seen(
+    sched: &mut Sched,
+    free: &[CpuId],
+    idle: &[CpuId],
+    ask: impl FnOnce(&mut Sched) -> CpuId,
+) -> CpuId {
+    for &cpu in free {
+        sched.follow_ttwu_pending(cpu, false);
+    }
+    let curr = idle.iter().map(|&cpu| {
+        let rq = &mut sched.rqs[cpu];
+        std::mem::replace(&mut rq.curr, rq.idle)
+    });
+    let curr: Vec<TaskId> = curr.collect();
+    let asked = ask(sched);
+    for (&cpu, curr) in idle.iter().zip(curr) {
+        sched.rqs[cpu].curr = curr;
+    }
+    for &cpu in free {
+        sched.follow_ttwu_pending(cpu, true);
+    }
+    asked
+}
+
 /// A wakeup whose CPU is being chosen.
 #[derive(Clone, Debug)]
 pub(super) struct Placement {
@@ -132,6 +157,7 @@ impl Follower<'_> {
         let kernel = CpuId(placement.ahead.target);
         placement.answer = Some(self.ask_placement(r, pid, placement.question, kernel));
         if placement.ahead.remote {
+            self.cpu(kernel.0).left_by = Some(self.at);
             self.sched.follow_ttwu_pending(kernel, true);
         }
         let left = placement.ahead.migrate.is_some();
@@ -221,14 +247,20 @@ impl Follower<'_> {
         if self.unsure.contains(&question.task) {
             return EARLIER_STATE;
         }
-        if self.may_be_queueing(kernel) {
-            let queueing = self.sched.ask_otherwise(before, |sched| {
-                let pending = sched.follow_ttwu_pending(kernel, false);
-                let cpu = question.ask(sched, r.ts);
-                sched.follow_ttwu_pending(kernel, pending);
-                cpu
+        let seen_free = self.seen_free(question.here, kernel);
+        let seen_idle = self.seen_idle(question.here);
+        for (free, idle) in [
+            (&seen_free[..], &[][..]),
+            (&[], &seen_idle),
+            (&seen_free, &seen_idle),
+        ] {
+            if free.is_empty() && idle.is_empty() {
+                continue;
+            }
+            let asked = self.sched.ask_otherwise(before, |sched| {
+                with_cpus_seen(sched, free, idle, |sched| question.ask(sched, r.ts))
             });
-            if queueing == kernel {
+            if asked == kernel {
                 return Class::Race;
             }
         }
@@ -244,11 +276,40 @@ impl Follower<'_> {
         Class::Ours
     }
 
-    /// May a CPU be about to queue tasks that were left to it, and no longer say so? Its next record is that.
-    fn may_be_queueing(&self, cpu: CpuId) -> bool {
-        let next = self.times.records_of(cpu.0, self.at + 1).first();
-        let next = next.map(|&next| &self.records[next].what);
-        self.facts.clears_pending_first() && matches!(next, Some(What::Wakeup { .. }))
+    /// Other CPUs to which tasks were left, and which may not say so: whoever left one has recorded nothing since it chose the
+    /// CPU; or the one that the kernel chose is about to queue them, and its next record is that.
+    fn seen_free(&self, here: CpuId, kernel: CpuId) -> Vec<CpuId> {
+        let queues = |cpu: CpuId| {
+            let next = self.times.records_of(cpu.0, self.at + 1).first();
+            let next = next.map(|&next| &self.records[next].what);
+            self.facts.clears_pending_first() && matches!(next, Some(What::Wakeup { .. }))
+        };
+        let leaving = |&at: &usize| {
+            let goes_on = self.next_on_cpu[at].is_some_and(|next| next <= self.at);
+            self.records[at].cpu != here.0 && !goes_on
+        };
+        let mut cpus: Vec<CpuId> = self.sched.rqs.ids().collect();
+        cpus.retain(|&cpu| {
+            let being_left = self.cpus[cpu.idx()].left_by.as_ref().is_some_and(leaving);
+            self.sched.rqs[cpu].ttwu_pending && (being_left || cpu == kernel && queues(cpu))
+        });
+        cpus
+    }
+
+    /// Other CPUs that have taken their last task off and are about to record a switch to the idle task, which others see
+    /// somewhat before.
+    fn seen_idle(&self, here: CpuId) -> Vec<CpuId> {
+        let mut cpus: Vec<CpuId> = self.sched.rqs.ids().collect();
+        cpus.retain(|&cpu| {
+            let rq = &self.sched.rqs[cpu];
+            let next = self.times.records_of(cpu.0, self.at + 1).iter();
+            let mut next = next.map(|&at| &self.records[at].what);
+            let idles = |what: &What| matches!(what, What::Switch { next, .. } if next.pid == 0);
+            let probes = |what: &&What| !matches!(what, What::Probe { .. });
+            let leaves = cpu != here && rq.curr != rq.idle && rq.nr_running == 0;
+            leaves && next.find(probes).is_some_and(idles)
+        });
+        cpus
     }
 
     /// Another CPU has recorded something while CPUs are being chosen.
