@@ -18,8 +18,10 @@ use std::collections::BTreeMap;
 
 /// The largest first count that is tried.
 const MOST: u32 = 64;
-/// Parts of a second that are tried as the time since the first count was halved.
-const PHASES: usize = 8;
+/// Nothing is left of a first count once it was halved so often.
+const MOST_HALVED: u32 = 32;
+/// The times since the first count was halved that are tried: parts of a second, and more than one.
+const PHASES: usize = 51;
 
 /// What is known of the counts.
 #[derive(Debug)]
@@ -70,7 +72,9 @@ struct Counts {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
-    flips: u32,
+    /// What was added to the first count, each time times two for each time that it had been halved before: rounded down once
+    /// all are added, halves are what rounding down each time gives.
+    added: u64,
     /// How often it was halved.
     halved: u32,
     decay_ts: u64,
@@ -79,13 +83,25 @@ struct Counted {
 impl Counted {
     /// With what is left of a first count.
     fn with(self, first_count: u32) -> u32 {
-        self.flips + (first_count >> self.halved.min(31))
+        ((u64::from(first_count) + self.added) >> self.halved) as u32
+    }
+
+    fn halve(&mut self, jiffies: u64) {
+        self.decay_ts = jiffies;
+        if self.halved < MOST_HALVED {
+            self.halved += 1;
+        } else {
+            self.added >>= 1;
+        }
     }
 }
 
 impl Counts {
     fn from_before(start: u64, hz: u64) -> Counts {
-        let since = |phase| hz * phase as u64 / PHASES as u64;
+        let since = |phase| {
+            let longer = u64::from(phase + 1 == PHASES);
+            hz * phase as u64 / (PHASES as u64 - 1) + longer
+        };
         Counts {
             last_wakee: TaskId::NONE,
             phases: std::array::from_fn(|phase| Counted {
@@ -101,11 +117,9 @@ impl Counts {
         self.last_wakee = wakee;
         for counted in &mut self.phases {
             if jiffies > counted.decay_ts + hz {
-                counted.flips >>= 1;
-                counted.halved += 1;
-                counted.decay_ts = jiffies;
+                counted.halve(jiffies);
             }
-            counted.flips += u32::from(switches);
+            counted.added += u64::from(switches) << counted.halved;
         }
     }
 }
@@ -315,13 +329,19 @@ mod tests {
         counts.record(TaskId(2), 1130, 256);
         let flips = |counts: &Counts, phase: usize| counts.phases[phase].with(20);
         assert_eq!(flips(&counts, 0), 22, "halved at 1000, and not before 1257");
-        assert_eq!(flips(&counts, 3), 22, "halved at 904, and not before 1161");
+        assert_eq!(flips(&counts, 19), 22, "halved at 903, and not before 1160");
         assert_eq!(
-            flips(&counts, 4),
+            flips(&counts, 25),
             11,
-            "halved at 872 and at 1130: 10 + (1 >> 1) + 1"
+            "halved at 872 and at 1130: ((20 + 1) >> 1) + 1"
         );
-        assert_eq!(counts.phases[4].decay_ts, 1130);
+        assert_eq!(counts.phases[25].decay_ts, 1130);
+        let longer = PHASES - 1;
+        assert_eq!(counts.phases[longer].decay_ts, 1100, "the first time");
+        assert_eq!(flips(&counts, longer), 12, "(20 >> 1) + 2");
+        counts.record(TaskId(1), 1400, 256);
+        assert_eq!(flips(&counts, 25), 6, "11 >> 1, and 1");
+        assert_eq!(counts.phases[25].with(19), 6, "(10 + 1) >> 1, and 1");
     }
 
     #[test]
@@ -332,7 +352,7 @@ mod tests {
         wakees.forked(first, child);
         wakees.forked(child, grandchild);
         assert_eq!(wakees.forefather(grandchild), first);
-        assert_eq!(wakees.counts(grandchild).phases[0].flips, 1);
+        assert_eq!(wakees.counts(grandchild).phases[0].with(0), 1);
     }
 
     #[test]

@@ -194,7 +194,10 @@ impl Follower<'_> {
             return;
         }
         let cpu = CpuId(target);
-        let selects = direct || wakeup.finds_asleep || cpu != self.sched.tasks[task].cpu;
+        // Whom another CPU left to this one before it had switched, an interrupt wakes; the idle loop, whom it left later.
+        let left_later = !r.irq;
+        let moves = cpu != self.sched.tasks[task].cpu;
+        let selects = direct || wakeup.finds_asleep || moves || left_later;
         if wakeup.running && selects {
             self.count_early_wakeup(wakeup.waker, task);
         }
