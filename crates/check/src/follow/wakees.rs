@@ -231,37 +231,59 @@ impl Follower<'_> {
         sched.tasks[task].wakee_flips = few;
         let otherwise = ask(sched);
         let matters = ours != otherwise && sched.wake_wide(here, waker, task) != wide;
-        if matters && otherwise == kernel {
+        let told = wide == (ours == kernel);
+        let pair = [(waker, counts[0]), (task, counts[1])];
+        let explains = matters && otherwise == kernel && self.can_be(pair, here, told);
+        let sched = &mut self.sched;
+        if explains {
             sched.tasks[waker].wakee_flips = counts[0];
             sched.tasks[task].wakee_flips = counts[1];
         } else {
             sched.take_back(&after);
         }
-        if !matters || (ours != kernel && otherwise != kernel) {
+        if !matters || (ours != kernel && !explains) {
             return false;
         }
-        self.count_agreement([waker, task], here, wide == (ours == kernel));
+        self.count_agreement(pair, here, told);
         ours != kernel
     }
 
-    /// Notes which first counts agree with what was told, and takes the best.
-    fn count_agreement(&mut self, pair: [TaskId; 2], here: CpuId, told: bool) {
-        let first = self.wakees.forefather(pair[1]);
+    /// What `wake_wide` says of two tasks that hold some counts, for each first count and phase.
+    fn wide_by_first(
+        &mut self,
+        pair: [(TaskId, u32); 2],
+        here: CpuId,
+    ) -> impl Iterator<Item = (u32, usize, bool)> + use<> {
+        let first = self.wakees.forefather(pair[1].0);
         let factor = self.sched.domains.sd_llc_size[here.idx()];
-        let held = pair.map(|task| self.sched.tasks[task].wakee_flips);
-        let counted = pair.map(|task| {
+        let counted = pair.map(|(task, held)| {
             let related = self.wakees.forefather(task) == first;
-            related.then(|| self.wakees.counts(task).phases)
+            (related.then(|| self.wakees.counts(task).phases), held)
         });
+        let all = (0..=MOST).flat_map(|count| (0..PHASES).map(move |phase| (count, phase)));
+        all.map(move |(count, phase)| {
+            let flips = |(phases, held): &(Option<[Counted; PHASES]>, u32)| match phases {
+                Some(phases) => phases[phase].with(count),
+                None => *held,
+            };
+            let wide = is_wide([flips(&counted[0]), flips(&counted[1])], factor);
+            (count, phase, wide)
+        })
+    }
+
+    /// Does any first count make `wake_wide` say that?
+    fn can_be(&mut self, pair: [(TaskId, u32); 2], here: CpuId, told: bool) -> bool {
+        self.wide_by_first(pair, here)
+            .any(|(_, _, wide)| wide == told)
+    }
+
+    /// Notes which first counts agree with what was told, and takes the best.
+    fn count_agreement(&mut self, pair: [(TaskId, u32); 2], here: CpuId, told: bool) {
+        let first = self.wakees.forefather(pair[1].0);
+        let all = self.wide_by_first(pair, here);
         let family = self.wakees.family(first);
-        for (count, agree) in (0..).zip(&mut family.agree) {
-            for (phase, agree) in agree.iter_mut().enumerate() {
-                let flips = |at: usize| match &counted[at] {
-                    Some(phases) => phases[phase].with(count),
-                    None => held[at],
-                };
-                *agree += u32::from(is_wide([flips(0), flips(1)], factor) == told);
-            }
+        for (count, phase, wide) in all {
+            family.agree[count as usize][phase] += u32::from(wide == told);
         }
         let best = family.best();
         if best != family.first && !family.learned {
