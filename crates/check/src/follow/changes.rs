@@ -18,7 +18,7 @@ use super::Follower;
 use crate::record::{Record, What};
 use fairwind_sched::entity::LoadWeight;
 use fairwind_sched::task::{DEFAULT_PRIO, MAX_RT_PRIO};
-use fairwind_sched::{CpuId, Policy, SchedAttr, SeId, TaskId};
+use fairwind_sched::{CpuId, Policy, Sched, SchedAttr, SeId, TaskId};
 use std::ops::Range;
 
 /// The command that changes policies.
@@ -336,16 +336,49 @@ impl Follower<'_> {
         self.set_attr_at(task, attr, self.sched.rqs[cpu].clock);
     }
 
-    /// Sets attributes at a time of its CPU's clock. Who changes the nice level alone is taken to call setpriority().
+    /// Sets attributes at a time of its CPU's clock.
     pub(super) fn set_attr_at(&mut self, task: TaskId, attr: SchedAttr, clock: u64) {
-        let t = &self.sched.tasks[task];
-        let same_slice = attr.runtime == 0 && !self.sched.ses[t.se].custom_slice;
-        if t.policy == attr.policy && attr.policy.is_fair() && same_slice {
+        if self.sets_nice_alone(task, attr, clock) {
             self.sched.set_user_nice(task, attr.nice, clock);
         } else if self.sched.sched_setscheduler(task, attr, clock).is_err() {
             self.judge.mended("attributes that cannot be");
         }
         self.take_effects(self.sched.tasks[task].cpu.0);
+    }
+
+    /// Is it setpriority() that changes a task so? Where only the nice level changes, unless the task's next charge is what
+    /// sched_setattr() leads to, and not this.
+    fn sets_nice_alone(&self, task: TaskId, attr: SchedAttr, clock: u64) -> bool {
+        let t = &self.sched.tasks[task];
+        let same_slice = attr.runtime == 0 && !self.sched.ses[t.se].custom_slice;
+        if t.policy != attr.policy || !attr.policy.is_fair() || !same_slice {
+            return false;
+        }
+        let Some((runtime, told)) = self.next_charge_there(task) else {
+            return true;
+        };
+        let leads_to_told = |call: &dyn Fn(&mut Sched)| {
+            let mut copy = self.copy();
+            call(&mut copy);
+            let mut entity = copy.ses[copy.tasks[task].se].clone();
+            let charged = entity.load.calc_delta_fair(runtime);
+            entity.vruntime.wrapping_add(charged) == told
+        };
+        leads_to_told(&|copy| copy.set_user_nice(task, attr.nice, clock))
+            || !leads_to_told(&|copy| {
+                let _ = copy.sched_setscheduler(task, attr, clock);
+            })
+    }
+
+    /// The runtime of a task's next charge, if it stays on its queue until then, and the virtual runtime that this shows.
+    fn next_charge_there(&self, task: TaskId) -> Option<(u64, u64)> {
+        let pid = self.pid(task)?;
+        let &(charge, runtime) = self.times.charges(pid, self.at).first()?;
+        let What::Runtime { vruntime, .. } = self.records[charge].what else {
+            return None;
+        };
+        let stays = !self.times.leaves_queue(pid, self.at, charge);
+        Some((runtime, vruntime.filter(|_| stays)?))
     }
 }
 
