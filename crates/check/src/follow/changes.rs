@@ -360,7 +360,7 @@ impl Follower<'_> {
         let leads_to_told = |call: &dyn Fn(&mut Sched)| {
             let mut copy = self.copy();
             call(&mut copy);
-            let mut entity = copy.ses[copy.tasks[task].se].clone();
+            let mut entity = copy.ses[copy.tasks[task].se];
             let charged = entity.load.calc_delta_fair(runtime);
             entity.vruntime.wrapping_add(charged) == told
         };

@@ -22,6 +22,7 @@ mod clock;
 mod clock_limits;
 mod courses;
 mod cpu;
+mod early_wakeups;
 mod forks;
 mod goes_on;
 mod grid;
@@ -122,6 +123,8 @@ pub(crate) struct Follower<'a> {
     /// Balancing softirqs that move nothing and have not run, and how late these run.
     raised: Vec<softirq::Raised>,
     softirq_delay: u64,
+    /// Until how long after its last charge a task that is leaving counts as queued still.
+    usually_queued: u64,
     /// When wakeups read the clocks of queues.
     wakeup_reads: WakeupReads,
     /// Wakeups whose CPU is being chosen.
@@ -241,6 +244,7 @@ impl<'a> Follower<'a> {
             wakeups: BTreeMap::new(),
             raised: Vec::new(),
             softirq_delay: 0,
+            usually_queued: early_wakeups::usually_queued(records),
             wakeup_reads: WakeupReads::default(),
             placements: BTreeMap::new(),
             ahead: ahead::wakeups(records),

@@ -4,7 +4,7 @@
 //!             it switched, a child begins with its parent's count, and counts are halved once a second. So all
 //!             relatives have a part of what their first forefather had counted before the recording, and when theirs are
 //!             first halved depends on when its own was. Where it matters to a placement whether `wake_wide` says yes, the
-//!             kernel's choice tells it. Ours takes the first count, and the part of a second since it was halved, that
+//!             kernel's choice tells it. Ours takes the first count, and the time since it was halved, that
 //!             agree with most placements so far, and in a second walk with most of the first. Tasks that were forked
 //!             between the debug file and the recording are relatives, too: children of who records.
 //! Invariants. A placement is answered by what others told, never by itself alone.
@@ -37,7 +37,7 @@ pub(super) struct Wakees {
     families: BTreeMap<TaskId, Family>,
 }
 
-/// A first count, and since which part of a second it had been halved.
+/// A first count, and the time since it had been halved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct First {
     count: u32,
