@@ -226,7 +226,7 @@ pub(super) fn returns(records: &[Record]) -> BTreeMap<String, Vec<u64>> {
             } => {
                 let group = entities.get(address);
                 let before = placing.get(&r.cpu);
-                let before = before.filter(|(ts, _)| r.ts - ts < CALL_NS);
+                let before = before.filter(|(ts, _)| r.ts.saturating_sub(*ts) < CALL_NS);
                 let alone = before.is_none_or(|(_, below)| {
                     let above = below.as_ref().map(|below| parent(below));
                     above.is_some_and(|above| Some(above) != group.map(String::as_str))
