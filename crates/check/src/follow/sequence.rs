@@ -294,7 +294,7 @@ mod tests {
 
     fn switch(cpu: u32, [prev, next]: [&str; 2], prev_state: PrevState) -> Record {
         let party = |comm: &str| Party {
-            pid: 0,
+            pid: i32::from(!comm.starts_with("swapper")),
             comm: comm.to_owned(),
             prio: 120,
         };
@@ -409,6 +409,12 @@ mod tests {
         assert_eq!(moved(1, sleeps), [0, 2, 1], "it pulls");
         assert_eq!(moved(2, sleeps), [0, 1, 2]);
         assert_eq!(moved(1, goes_on), [0, 1, 2]);
+        let pulls_idle = [
+            migrate(1, 7, 3, 1),
+            waking(0, 9),
+            switch(1, ["swapper/1", "b"], goes_on),
+        ];
+        assert_eq!(order_of(&pulls_idle), [0, 2, 1], "an idle CPU pulls");
     }
 
     #[test]
