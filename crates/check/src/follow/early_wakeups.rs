@@ -3,21 +3,17 @@
 //! Model.  If nobody else is queued there by then, the waker leaves the task to that CPU, which queues it in an interrupt as soon
 //!         as it has switched, and no CPU is chosen. Else it waits for the switch, chooses one, and may leave the task to the
 //!         same, whose idle loop mostly finds it by itself. How soon after its last charge a task counts as queued no more is not
-//!         recorded: those that the idle loop queued were woken before. CPUs are held up at times, so the third of these that
-//!         were woken first tells.
+//!         recorded: those that the idle loop queued were woken before, and what holds of most of these is taken.
 //! Units.  ns of the trace clock.
 //! Source. kernel/sched/core.c `try_to_wake_up`, `ttwu_queue_cond`, `flush_smp_call_function_queue` @ 6.1, 6.12.
 
 use crate::record::{Record, What};
 use std::collections::BTreeMap;
 
-/// Of so many that were woken one is surely not held up.
-const HELD_UP: usize = 3;
-
 /// A task woken while it ran on another CPU.
 struct Woken {
     on: u32,
-    /// After its last charge.
+    /// How long after its last charge since it was switched to.
     late: u64,
 }
 
@@ -32,6 +28,7 @@ pub(super) fn usually_queued(records: &[Record]) -> u64 {
             What::Switch { prev, next, .. } => {
                 running.remove(&prev.pid);
                 running.insert(next.pid, r.cpu);
+                charged.remove(&next.pid);
             }
             What::Runtime { pid, .. } => {
                 charged.insert(*pid, r.ts);
@@ -57,7 +54,7 @@ pub(super) fn usually_queued(records: &[Record]) -> u64 {
         }
     }
     late.sort_unstable();
-    late.get(late.len() / HELD_UP).copied().unwrap_or(0)
+    late.get(late.len() / 2).copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -28,10 +28,8 @@ pub(super) struct PendingWakeup {
     resched_before: bool,
     /// The task was running, about to sleep.
     running: bool,
-    /// And it was still queued, so that the waker waits for its queue's lock, and finds that it sleeps.
+    /// And it was still queued, or counted as that, so that the waker waits for its CPU, and finds that it sleeps.
     finds_asleep: bool,
-    /// It had been charged just before, and so may have been counted as queued.
-    counts_as_queued: bool,
     /// The task has left the CPU where it slept.
     migrated: bool,
     /// The CPU that queues it, to which it is still to be left: it was running when it was woken.
@@ -72,8 +70,7 @@ impl Follower<'_> {
             wake_flags,
             resched_before: r.need_resched,
             running,
-            finds_asleep: running && self.leaves_queue_next(pid, self.sched.tasks[task].cpu),
-            counts_as_queued: running && self.was_just_charged(r, task),
+            finds_asleep: running && self.finds_asleep(r, pid, self.sched.tasks[task].cpu),
             migrated: false,
             left_to: target
                 .filter(|&cpu| (cpu as usize) < self.cpus.len())
@@ -98,15 +95,19 @@ impl Follower<'_> {
         )
     }
 
-    /// Was a task that runs on another CPU last charged so shortly ago that it may still count as queued?
-    fn was_just_charged(&self, r: &Record, task: TaskId) -> bool {
-        let cpu = self.sched.tasks[task].cpu;
-        let pid = self.pid(task);
+    /// Does a task that runs leave its queue only now, or was it charged so shortly ago that it still counts as queued?
+    fn finds_asleep(&self, r: &Record, pid: i32, cpu: CpuId) -> bool {
         let own = self.times.records_until(cpu.0, self.at).iter().rev();
         let mut own = own.map(|&at| &self.records[at]);
-        let charge =
-            own.find(|r| matches!(r.what, What::Runtime { pid: of, .. } if Some(of) == pid));
-        charge.is_some_and(|charge| r.ts.saturating_sub(charge.ts) <= self.usually_queued)
+        let last = own.find(|r| match r.what {
+            What::Runtime { pid: of, .. } => of == pid,
+            ref what => matches!(what, What::Switch { .. }),
+        });
+        let just_charged = last.is_some_and(|last| {
+            let charge = matches!(last.what, What::Runtime { .. });
+            charge && r.ts.saturating_sub(last.ts) <= self.usually_queued
+        });
+        just_charged || self.leaves_queue_next(pid, cpu)
     }
 
     /// Tasks that were woken as they went to sleep: once they sleep, and the waker has recorded something else, it has left
@@ -211,8 +212,7 @@ impl Follower<'_> {
         // Whom another CPU left to this one before it had switched, an interrupt wakes; the idle loop, whom it left later.
         let left_later = !r.irq;
         let moves = cpu != self.sched.tasks[task].cpu;
-        let finds_asleep = wakeup.finds_asleep || wakeup.counts_as_queued;
-        let selects = direct || finds_asleep || moves || left_later;
+        let selects = direct || wakeup.finds_asleep || moves || left_later;
         if wakeup.running && selects {
             self.count_early_wakeup(wakeup.waker, task);
         }
