@@ -50,9 +50,8 @@ impl Sched {
             return;
         }
         let group = self.cfs_rqs[cfs_rq].tg;
-        let later = core::mem::take(&mut self.groups[group].bandwidth.runtime);
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        cfs.runtime_remaining = cfs.runtime_remaining.min(0);
+        let later = self.groups[group].bandwidth.runtime;
+        self.follow_exhausted(cfs_rq);
         self.throttle_cfs_rq(cfs_rq);
         if refilled {
             self.groups[group].bandwidth.runtime = later;
