@@ -5,7 +5,7 @@
 //!             or policy than ours has; if several do, the one that shows it first. Where chrt is used, it is that
 //!             which changes policies. The priority is in switches and wakeups; a charge of 6.1 shows a virtual runtime while a
 //!             task is of the fair class, and tells so if it is. Such a charge tells a nice level that holds only until the next
-//!             change, and SCHED_IDLE, by their weights; a task that does not preempt where one of SCHED_NORMAL would is taken
+//!             change, and SCHED_IDLE, by their weights, and which call is used where a task of this name is changed; a task that does not preempt where one of SCHED_NORMAL would is taken
 //!             for one of SCHED_BATCH, until it does.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
 //!             SCHED_IDLE.
@@ -338,36 +338,49 @@ impl Follower<'_> {
 
     /// Sets attributes at a time of its CPU's clock.
     pub(super) fn set_attr_at(&mut self, task: TaskId, attr: SchedAttr, clock: u64) {
-        if self.sets_nice_alone(task, attr, clock) {
-            self.sched.set_user_nice(task, attr.nice, clock);
+        if self.sets_nice_alone(task, attr) {
+            let by_setattr = self.is_set_by_setattr(task);
+            self.learn_setter(task, attr, clock);
+            set_nice(&mut self.sched, task, attr, clock, by_setattr);
         } else if self.sched.sched_setscheduler(task, attr, clock).is_err() {
             self.judge.mended("attributes that cannot be");
         }
         self.take_effects(self.sched.tasks[task].cpu.0);
     }
 
-    /// Is it setpriority() that changes a task so? Where only the nice level changes, unless the task's next charge is what
-    /// sched_setattr() leads to, and not this.
-    fn sets_nice_alone(&self, task: TaskId, attr: SchedAttr, clock: u64) -> bool {
+    /// Does only the nice level of a fair task change?
+    fn sets_nice_alone(&self, task: TaskId, attr: SchedAttr) -> bool {
         let t = &self.sched.tasks[task];
         let same_slice = attr.runtime == 0 && !self.sched.ses[t.se].custom_slice;
-        if t.policy != attr.policy || !attr.policy.is_fair() || !same_slice {
-            return false;
-        }
-        let Some((runtime, told)) = self.next_charge_there(task) else {
-            return true;
+        let same_policy = t.policy == attr.policy && attr.policy.is_fair();
+        same_policy && same_slice && t.nice() != attr.nice && NICE_LEVELS.contains(&attr.nice)
+    }
+
+    /// Has it shown of a task of this name that sched_setattr() changes its nice level, and not setpriority()?
+    fn is_set_by_setattr(&self, task: TaskId) -> bool {
+        let comm = self.names.comm(task);
+        comm.is_some_and(|comm| self.set_by_setattr.contains(comm))
+    }
+
+    /// The task's next charge tells which call changes it, if they lead to different ones: that holds from the next change on.
+    fn learn_setter(&mut self, task: TaskId, attr: SchedAttr, clock: u64) {
+        let (Some((runtime, told)), Some(comm)) =
+            (self.next_charge_there(task), self.names.comm(task))
+        else {
+            return;
         };
-        let leads_to_told = |call: &dyn Fn(&mut Sched)| {
+        let leads_to_told = |by_setattr| {
             let mut copy = self.copy();
-            call(&mut copy);
-            let mut entity = copy.ses[copy.tasks[task].se];
+            set_nice(&mut copy, task, attr, clock, by_setattr);
+            let entity = &mut copy.ses[copy.tasks[task].se];
             let charged = entity.load.calc_delta_fair(runtime);
             entity.vruntime.wrapping_add(charged) == told
         };
-        leads_to_told(&|copy| copy.set_user_nice(task, attr.nice, clock))
-            || !leads_to_told(&|copy| {
-                let _ = copy.sched_setscheduler(task, attr, clock);
-            })
+        match [false, true].map(leads_to_told) {
+            [true, false] => self.set_by_setattr.remove(comm),
+            [false, true] => self.set_by_setattr.insert(comm.to_owned()),
+            _ => false,
+        };
     }
 
     /// The runtime of a task's next charge, if it stays on its queue until then, and the virtual runtime that this shows.
@@ -379,6 +392,16 @@ impl Follower<'_> {
         };
         let stays = !self.times.leaves_queue(pid, self.at, charge);
         Some((runtime, vruntime.filter(|_| stays)?))
+    }
+}
+
+/// Changes a nice level alone: by sched_setattr(), which takes the task off its queue as one that moves, or by setpriority().
+fn set_nice(sched: &mut Sched, task: TaskId, attr: SchedAttr, clock: u64, by_setattr: bool) {
+    if by_setattr {
+        let set = sched.sched_setscheduler(task, attr, clock);
+        debug_assert!(set.is_ok(), "a nice level is one of those that there are");
+    } else {
+        sched.set_user_nice(task, attr.nice, clock);
     }
 }
 

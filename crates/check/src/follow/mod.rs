@@ -193,6 +193,8 @@ pub(crate) struct Follower<'a> {
     picks_of_idle: BTreeMap<TaskId, u32>,
     /// How often in a row only another policy explains whether a task preempted.
     other_policy: BTreeMap<TaskId, u32>,
+    /// Names of tasks whose nice levels sched_setattr() changes.
+    set_by_setattr: BTreeSet<String>,
 }
 
 /// Follows a recording to its end.
@@ -284,6 +286,7 @@ impl<'a> Follower<'a> {
             passed_over: BTreeMap::new(),
             picks_of_idle: BTreeMap::new(),
             other_policy: BTreeMap::new(),
+            set_by_setattr: BTreeSet::new(),
         };
         follower.softirq_delay = softirq::usual_delay(records, &follower.next_on_cpu);
         follower
