@@ -249,11 +249,8 @@ impl Follower<'_> {
         }
         let seen_free = self.seen_free(question.here, kernel);
         let seen_idle = self.seen_idle(question.here);
-        for (free, idle) in [
-            (&seen_free[..], &[][..]),
-            (&[], &seen_idle),
-            (&seen_free, &seen_idle),
-        ] {
+        let (free, idle) = (&seen_free[..], &seen_idle[..]);
+        for (free, idle) in [(free, &[][..]), (&[], idle), (free, idle)] {
             if free.is_empty() && idle.is_empty() {
                 continue;
             }

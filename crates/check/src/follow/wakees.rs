@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 const MOST: u32 = 64;
 /// Nothing is left of a first count once it was halved so often.
 const MOST_HALVED: u32 = 32;
-/// The times since the first count was halved that are tried: parts of a second, and more than one.
+/// The times since the first count was halved that are tried: parts of a second, and more than one. Finer ones tell no more.
 const PHASES: usize = 51;
 
 /// What is known of the counts.
