@@ -18,6 +18,9 @@ use std::collections::BTreeMap;
 
 /// The largest first count that is tried.
 const MOST: u32 = 64;
+/// Some of the first counts up to [`MOST`]: a bit each.
+type FirstCounts = u128;
+const EACH: FirstCounts = (1 << (MOST + 1)) - 1;
 /// Nothing is left of a first count once it was halved so often.
 const MOST_HALVED: u32 = 32;
 /// The times since the first count was halved that are tried: parts of a second, and more than one. Finer ones tell no more.
@@ -84,6 +87,11 @@ impl Counted {
     /// With what is left of a first count.
     fn with(self, first_count: u32) -> u32 {
         ((u64::from(first_count) + self.added) >> self.halved) as u32
+    }
+
+    /// What decides how much that is.
+    fn left(&self) -> (u64, u32) {
+        (self.added, self.halved)
     }
 
     fn halve(&mut self, jiffies: u64) {
@@ -233,7 +241,10 @@ impl Follower<'_> {
         let matters = ours != otherwise && sched.wake_wide(here, waker, task) != wide;
         let told = wide == (ours == kernel);
         let pair = [(waker, counts[0]), (task, counts[1])];
-        let explains = matters && otherwise == kernel && self.can_be(pair, here, told);
+        let wide_by_first = matters.then(|| self.wide_by_first(pair, here));
+        let can_be = |wide: &FirstCounts| *wide != if told { 0 } else { EACH };
+        let explains = otherwise == kernel
+            && wide_by_first.is_some_and(|by_first| by_first.iter().any(can_be));
         let sched = &mut self.sched;
         if explains {
             sched.tasks[waker].wakee_flips = counts[0];
@@ -241,49 +252,53 @@ impl Follower<'_> {
         } else {
             sched.take_back(&after);
         }
-        if !matters || (ours != kernel && !explains) {
+        let Some(wide_by_first) = wide_by_first.filter(|_| ours == kernel || explains) else {
             return false;
-        }
-        self.count_agreement(pair, here, told);
+        };
+        self.count_agreement(task, &wide_by_first, told);
         ours != kernel
     }
 
-    /// What `wake_wide` says of two tasks that hold some counts, for each first count and phase.
-    fn wide_by_first(
-        &mut self,
-        pair: [(TaskId, u32); 2],
-        here: CpuId,
-    ) -> impl Iterator<Item = (u32, usize, bool)> + use<> {
+    /// With which first counts `wake_wide` says yes of two tasks that hold some counts, for each phase.
+    fn wide_by_first(&mut self, pair: [(TaskId, u32); 2], here: CpuId) -> [FirstCounts; PHASES] {
         let first = self.wakees.forefather(pair[1].0);
         let factor = self.sched.domains.sd_llc_size[here.idx()];
+        for (task, _) in pair {
+            self.wakees.counts(task);
+        }
         let counted = pair.map(|(task, held)| {
             let related = self.wakees.forefather(task) == first;
-            (related.then(|| self.wakees.counts(task).phases), held)
+            (related.then(|| &self.wakees.counts[&task].phases), held)
         });
-        let all = (0..=MOST).flat_map(|count| (0..PHASES).map(move |phase| (count, phase)));
-        all.map(move |(count, phase)| {
-            let flips = |(phases, held): &(Option<[Counted; PHASES]>, u32)| match phases {
-                Some(phases) => phases[phase].with(count),
-                None => *held,
+        let mut wide = [0; PHASES];
+        for phase in 0..PHASES {
+            // Most phases lead to what the one before does.
+            let same = |(phases, _): &(Option<&[Counted; PHASES]>, u32)| {
+                phases.is_none_or(|phases| phases[phase].left() == phases[phase - 1].left())
             };
-            let wide = is_wide([flips(&counted[0]), flips(&counted[1])], factor);
-            (count, phase, wide)
-        })
-    }
-
-    /// Does any first count make `wake_wide` say that?
-    fn can_be(&mut self, pair: [(TaskId, u32); 2], here: CpuId, told: bool) -> bool {
-        self.wide_by_first(pair, here)
-            .any(|(_, _, wide)| wide == told)
+            if phase != 0 && counted.iter().all(same) {
+                wide[phase] = wide[phase - 1];
+                continue;
+            }
+            for count in 0..=MOST {
+                let [a, b] = counted;
+                let flips = |(phases, held): (Option<&[Counted; PHASES]>, u32)| {
+                    phases.map_or(held, |phases| phases[phase].with(count))
+                };
+                wide[phase] |= FirstCounts::from(is_wide([flips(a), flips(b)], factor)) << count;
+            }
+        }
+        wide
     }
 
     /// Notes which first counts agree with what was told, and takes the best.
-    fn count_agreement(&mut self, pair: [(TaskId, u32); 2], here: CpuId, told: bool) {
-        let first = self.wakees.forefather(pair[1].0);
-        let all = self.wide_by_first(pair, here);
+    fn count_agreement(&mut self, task: TaskId, wide: &[FirstCounts; PHASES], told: bool) {
+        let first = self.wakees.forefather(task);
         let family = self.wakees.family(first);
-        for (count, phase, wide) in all {
-            family.agree[count as usize][phase] += u32::from(wide == told);
+        for (count, agree) in family.agree.iter_mut().enumerate() {
+            for (agree, wide) in agree.iter_mut().zip(wide) {
+                *agree += u32::from((wide >> count & 1 != 0) == told);
+            }
         }
         let best = family.best();
         if best != family.first && !family.learned {
