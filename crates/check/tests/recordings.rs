@@ -195,7 +195,7 @@ fn sessions_of_6_12() {
     expect(
         "sessions-6.12",
         &[
-            (Measure::State, 9114, 8911),
+            (Measure::State, 9114, 8915),
             (Measure::Pick, 1843, 1843),
             (Measure::Preemption, 1507, 1506),
             (Measure::Placement, 381, 378),
@@ -335,7 +335,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4834),
+            (Measure::State, 5293, 4838),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
@@ -349,7 +349,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4535),
+            (Measure::State, 5453, 4543),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
@@ -363,7 +363,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10653, 9042),
+            (Measure::State, 10653, 9051),
             (Measure::Pick, 908, 889),
             (Measure::Preemption, 875, 868),
             (Measure::Placement, 532, 526),
@@ -451,11 +451,11 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7221),
+            (Measure::State, 8284, 7474),
             (Measure::Pick, 1319, 1316),
             (Measure::Preemption, 1330, 1328),
             (Measure::Placement, 256, 251),
-            (Measure::Balance, 76, 75),
+            (Measure::Balance, 77, 74),
         ],
     );
 }
@@ -465,7 +465,7 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7556, 6958),
+            (Measure::State, 7556, 6966),
             (Measure::Pick, 802, 801),
             (Measure::Preemption, 1374, 1374),
             (Measure::Placement, 296, 294),
@@ -561,9 +561,9 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46018),
-            (Measure::Pick, 17093, 17088),
-            (Measure::Preemption, 658, 657),
+            (Measure::State, 46643, 45901),
+            (Measure::Pick, 17096, 17093),
+            (Measure::Preemption, 657, 655),
             (Measure::Placement, 228, 222),
             (Measure::Balance, 22, 21),
         ],
@@ -589,7 +589,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16461, 15278),
+            (Measure::State, 16461, 15286),
             (Measure::Pick, 2795, 2795),
             (Measure::Preemption, 1829, 1829),
             (Measure::Placement, 1594, 1584),
@@ -687,7 +687,7 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7401, 6722),
+            (Measure::State, 7401, 6720),
             (Measure::Pick, 703, 698),
             (Measure::Preemption, 593, 590),
             (Measure::Placement, 575, 565),
@@ -715,11 +715,11 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12875, 10578),
-            (Measure::Pick, 1458, 1451),
-            (Measure::Preemption, 1266, 1264),
+            (Measure::State, 12873, 10687),
+            (Measure::Pick, 1463, 1459),
+            (Measure::Preemption, 1277, 1271),
             (Measure::Placement, 746, 732),
-            (Measure::Balance, 117, 106),
+            (Measure::Balance, 114, 104),
         ],
     );
 }
@@ -743,8 +743,8 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13296),
-            (Measure::Pick, 2369, 2369),
+            (Measure::State, 14717, 13408),
+            (Measure::Pick, 2368, 2367),
             (Measure::Preemption, 2780, 2780),
             (Measure::Placement, 841, 835),
             (Measure::Balance, 86, 80),

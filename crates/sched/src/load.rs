@@ -503,7 +503,6 @@ impl Sched {
 
     /// Decays the load of everything that sleeps on a CPU.
     pub(crate) fn update_blocked_averages(&mut self, cpu: CpuId) {
-        self.note_blocked_update(true);
         self.rqs[cpu].last_blocked_load_update_tick = self.jiffies;
         self.update_rq_clock(cpu);
         let now = self.rq_clock_pelt(cpu);
@@ -537,13 +536,6 @@ impl Sched {
         }
         if done {
             self.rqs[cpu].has_blocked_load = false;
-        }
-        self.note_blocked_update(false);
-    }
-
-    fn note_blocked_update(&mut self, under_way: bool) {
-        if let Some(probes) = &mut self.probes {
-            probes.in_blocked_update = under_way;
         }
     }
 

@@ -139,17 +139,8 @@ pub struct Held {
     pub clock_guessed: bool,
 }
 
-/// Has a queue told its group what it contributes?
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) enum Contributed {
-    /// Not since the group's load was last told.
-    #[default]
-    No,
-    /// When one of its entities changed.
-    AtChange,
-    /// When all that sleeps on its CPU was brought up to date. No event tells when that was.
-    InBlockedUpdate,
-}
+/// How many of a queue's last averages are kept.
+pub(crate) const PAST_AVERAGES: usize = 12;
 
 /// What the sums of a queue told of a group's entity that waits there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -187,12 +178,12 @@ pub struct Probes {
     limits: Vec<Nanos>,
     /// What was done to groups' entities since they were last told, by id.
     pub(crate) courses: Vec<Option<Course>>,
-    /// How often what weights told changed a group's load, by id.
-    pub(crate) mends: Vec<u32>,
+    /// How often a group's load has changed, by id.
+    pub(crate) load_changes: Vec<u32>,
     /// Whether queues have told their group what they contribute since its load was last told, by id.
-    pub(crate) contributed: Vec<Contributed>,
-    /// Averages of all that sleeps on a CPU are being brought up to date.
-    pub(crate) in_blocked_update: bool,
+    pub(crate) contributed: Vec<bool>,
+    /// The last averages with which queues may have told their group what they contribute, the newest first, by id.
+    pub(crate) averages: Vec<[u64; PAST_AVERAGES]>,
     /// A group's weights that are told tell nothing of its load.
     pub(crate) leaves_loads: bool,
     /// On what the place of entities hangs that no event tells, by id.

@@ -7,6 +7,7 @@
 
 mod averages;
 mod before_placement;
+mod contributions;
 mod hangs;
 mod limits;
 mod shares;

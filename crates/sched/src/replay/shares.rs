@@ -3,17 +3,20 @@
 //! Model.      A kernel gives a group's entity the weight `shares · load / (load + others)`, where `others` is what all
 //!             other CPUs contribute. So the weight tells that sum, to the unit. If ours is another one, a CPU
 //!             contributes something else. Either it brought its average up to date when ours did not; or it told what
-//!             it contributes after the sum was last told, when its average was another one than ours. Of those that
-//!             this can be, it is the one whose average, brought up to date now or as it was told, comes nearest to
-//!             what is missing.
+//!             it contributes after the sum was last told, when its average was another one than ours; or it stayed
+//!             with an average that it told earlier than ours, since no later one was far enough from that. Of those
+//!             that this can be, it is the one whose average, brought up to date now, as it was told or as it was
+//!             earlier, comes nearest to what is missing.
 //! Invariants. A group's load stays the sum of what its CPUs contribute.
 //! Source.     kernel/sched/fair.c `calc_group_shares`, `update_tg_load_avg` @ 6.1, 6.12.
 
 use crate::entity::scale_load_down;
 use crate::group::MIN_SHARES;
-use crate::probe::Contributed;
 use crate::sched::Sched;
-use crate::units::{CfsRqId, GroupId, SeId};
+use crate::units::{CfsRqId, SeId};
+
+/// By so much averages are off where no event tells a clock: what is missing is rather that than an earlier average.
+const INEXACT: u64 = 2;
 
 impl Sched {
     /// What a group's entities are told to weigh tells nothing of the group's load: its weight is not sure.
@@ -61,120 +64,32 @@ impl Sched {
     /// The other queues of a queue's group contribute more than ours, by so much.
     pub(super) fn mend_contribution(&mut self, cfs_rq: CfsRqId, by: i64) {
         let tg = self.cfs_rqs[cfs_rq].tg;
-        let missed = |&queue: &CfsRqId| {
-            let told = self.cfs_rqs[queue].tg_load_avg_contrib;
-            let now = self.load_avg_now(queue);
-            let apart = (told as i64 + by - now as i64).unsigned_abs();
-            let of_told = self.contributed(queue) != Contributed::No;
-            let of_told = of_told.then_some(by.unsigned_abs());
-            let of_now = (now.abs_diff(told) > told / 64).then_some(apart);
-            let possible = of_told.into_iter().chain(of_now).min();
-            (possible.is_none(), possible.unwrap_or(apart))
-        };
-        let others = self.groups[tg].cfs_rq.iter().copied().filter(|&queue| {
+        let queues = self.groups[tg].cfs_rq.iter().copied();
+        let others = queues.filter(|&queue| {
             queue != cfs_rq && self.cfs_rqs[queue].tg_load_avg_contrib as i64 + by >= 0
         });
-        if let Some(queue) = others.min_by_key(missed) {
+        if let Some(queue) = others.min_by_key(|&queue| self.missed_contribution(queue, by)) {
             let contribution = &mut self.cfs_rqs[queue].tg_load_avg_contrib;
             *contribution = contribution.saturating_add_signed(by);
             self.groups[tg].load_avg += by;
         }
         self.forget_contributions(tg);
-        if let Some(probes) = &mut self.probes {
-            if probes.mends.len() <= tg.idx() {
-                probes.mends.resize(tg.idx() + 1, 0);
-            }
-            probes.mends[tg.idx()] += 1;
-        }
+        self.count_change(tg);
     }
 
-    /// A queue may tell its group what it contributes; notes whether it has.
-    #[cold]
-    pub(crate) fn update_and_note_contribution(&mut self, cfs_rq: CfsRqId) {
-        let before = self.cfs_rqs[cfs_rq].tg_load_avg_contrib;
-        (self.fair.update_tg_load_avg)(self, cfs_rq);
-        if self.cfs_rqs[cfs_rq].tg_load_avg_contrib != before {
-            self.note_contribution(cfs_rq);
-        }
-    }
-
-    fn note_contribution(&mut self, cfs_rq: CfsRqId) {
-        if let Some(probes) = &mut self.probes {
-            let contributed = if probes.in_blocked_update {
-                Contributed::InBlockedUpdate
-            } else {
-                Contributed::AtChange
-            };
-            if probes.contributed.len() <= cfs_rq.idx() {
-                probes.contributed.resize(cfs_rq.idx() + 1, Contributed::No);
-            }
-            probes.contributed[cfs_rq.idx()] = contributed;
-        }
-    }
-
-    fn contributed(&self, cfs_rq: CfsRqId) -> Contributed {
-        let probes = self.probes.as_ref();
-        let contributed = probes.and_then(|probes| probes.contributed.get(cfs_rq.idx()));
-        contributed.copied().unwrap_or_default()
-    }
-
-    /// A group's load is as it was told to be.
-    fn forget_contributions(&mut self, tg: GroupId) {
-        let Some(probes) = &mut self.probes else {
-            return;
-        };
-        for queue in &self.groups[tg].cfs_rq {
-            if let Some(contributed) = probes.contributed.get_mut(queue.idx()) {
-                *contributed = Contributed::No;
-            }
-        }
-    }
-
-    /// How often a group's load has been mended.
-    pub(super) fn mends(&self, tg: GroupId) -> u32 {
-        let mends = self
-            .probes
-            .as_ref()
-            .and_then(|probes| probes.mends.get(tg.idx()));
-        mends.copied().unwrap_or(0)
-    }
-
-    /// Do the weights of groups on a queue, or of the entity, depend on when other CPUs bring their averages up to date?
-    /// So it is if one of them would tell the group a new contribution if it did so now, or told it one in a pass over
-    /// all that sleeps there.
-    pub(crate) fn weights_are_pending(&self, cfs_rq: CfsRqId, se: SeId) -> bool {
-        let queue = &self.cfs_rqs[cfs_rq];
-        let waiting = queue.timeline.iter().map(|entry| entry.se);
-        let mut entities = waiting.chain([queue.curr, se]);
-        entities.any(|se| se.is_some() && self.contributions_are_pending(self.ses[se].my_q))
-    }
-
-    pub(super) fn contributions_are_pending(&self, cfs_rq: CfsRqId) -> bool {
-        if cfs_rq.is_none() {
-            return false;
-        }
-        let tg = self.cfs_rqs[cfs_rq].tg;
-        self.groups[tg].cfs_rq.iter().any(|&other| {
-            let told = self.cfs_rqs[other].tg_load_avg_contrib;
-            other != cfs_rq
-                && (self.contributed(other) == Contributed::InBlockedUpdate
-                    || self.load_avg_now(other).abs_diff(told) > told / 64)
-        })
-    }
-
-    /// What a queue's average would be if it was brought up to date.
-    fn load_avg_now(&self, cfs_rq: CfsRqId) -> u64 {
-        let cfs = &self.cfs_rqs[cfs_rq];
-        let mut avg = cfs.avg;
-        if cfs.throttle_count == 0 {
-            let since = self.now.saturating_sub(self.rqs[cfs.cpu].clock);
-            let now = self.cfs_rq_clock_pelt(cfs_rq).wrapping_add(since);
-            let load = scale_load_down(cfs.load.weight);
-            if avg.update_sum(now, load, 0, false) {
-                avg.update_avg(1);
-            }
-        }
-        avg.load_avg
+    /// Whether a queue's contribution can be no other than ours; and how far ours and so much more is from all that it can be.
+    fn missed_contribution(&self, queue: CfsRqId, by: i64) -> (bool, u64) {
+        let told = self.cfs_rqs[queue].tg_load_avg_contrib;
+        let now = self.load_avg_now(queue);
+        let apart = |from: u64| (told as i64 + by - from as i64).unsigned_abs();
+        let of_told = self.contributed(queue).then_some(by.unsigned_abs());
+        let of_now = (now.abs_diff(told) > told / 64).then(|| apart(now));
+        let stays = self.may_have_told(queue).any(|past| past == told);
+        let inexact = if stays { INEXACT } else { 0 };
+        let of_past = self.may_have_told(queue).filter(|&past| past != told);
+        let of_past = of_past.map(|past| apart(past) + inexact);
+        let possible = of_told.into_iter().chain(of_now).chain(of_past).min();
+        (possible.is_none(), possible.unwrap_or(apart(now)))
     }
 }
 
@@ -229,6 +144,16 @@ mod tests {
             .iter()
             .map(|&queue| sched.cfs_rqs[queue].tg_load_avg_contrib);
         assert!(contributions.eq([1024, 1024, 63]));
+        // The first and the second queue contribute less than ours by 4. That the second was at 1020 before explains it.
+        for average in [1020, 1024] {
+            sched.cfs_rqs[queues[1]].avg.load_avg = average;
+            sched.update_and_note_contribution(queues[1]);
+        }
+        sched.ses[se].load.weight = weight(&sched);
+        sched.follow_group_weight(se, (1 << 30) / 2107);
+        assert_eq!(sched.cfs_rqs[queues[1]].tg_load_avg_contrib, 1020);
+        sched.cfs_rqs[queues[1]].tg_load_avg_contrib = 1024;
+        sched.groups[group].load_avg = 2111;
         // More than the group's shares is none of its weights.
         sched.follow_group_weight(se, 2 << 20);
         assert_eq!(sched.groups[group].load_avg, 2111);

@@ -42,8 +42,8 @@ struct Weighing {
     origin: Vruntime,
     /// The longest lag it may keep, in time.
     lag_limit: Nanos,
-    /// How often the group's load had been mended.
-    mends: u32,
+    /// How often the group's load had changed.
+    load_changes: u32,
 }
 
 /// Something that ours did to a group's entity.
@@ -123,10 +123,10 @@ impl Weighing {
 }
 
 impl Course {
-    /// How often the group's load had been mended when the last weight was given.
-    fn mends(&self) -> Option<u32> {
+    /// How often the group's load had changed when the last weight was given.
+    fn load_changes(&self) -> Option<u32> {
         self.steps.iter().rev().find_map(|step| match step {
-            Step::Weighed(weighing) => Some(weighing.mends),
+            Step::Weighed(weighing) => Some(weighing.load_changes),
             Step::Ran { .. } => None,
         })
     }
@@ -227,7 +227,7 @@ impl Sched {
             sum_weight: sum_weight - own,
             origin,
             lag_limit: (2 * entity.slice).max(self.tick_nsec()),
-            mends: self.mends(g.tg),
+            load_changes: self.load_changes(g.tg),
         };
         self.note_step(se, Step::Weighed(weighing));
     }
@@ -297,8 +297,8 @@ impl Sched {
         }
         if let Some((by, weight)) = course.solve(left) {
             let gcfs_rq = self.ses[se].my_q;
-            // What was told since then told more.
-            if course.mends() == Some(self.mends(self.cfs_rqs[gcfs_rq].tg)) {
+            // What was told since then is not off by that.
+            if course.load_changes() == Some(self.load_changes(self.cfs_rqs[gcfs_rq].tg)) {
                 self.mend_contribution(gcfs_rq, by);
             }
             (self.fair.reweight_entity)(self, cfs_rq, se, weight);
@@ -320,7 +320,7 @@ mod tests {
             sum_weight: 1024,
             origin: 80_000_000,
             lag_limit: 5_600_000,
-            mends: 0,
+            load_changes: 0,
         };
         let slice = 2_800_000;
         let ran = |delta| Step::Ran { delta, slice };
