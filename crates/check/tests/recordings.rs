@@ -335,7 +335,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4838),
+            (Measure::State, 5295, 4861),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
@@ -687,10 +687,10 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7401, 6720),
-            (Measure::Pick, 703, 698),
-            (Measure::Preemption, 593, 590),
-            (Measure::Placement, 575, 565),
+            (Measure::State, 7403, 6760),
+            (Measure::Pick, 707, 705),
+            (Measure::Preemption, 599, 596),
+            (Measure::Placement, 575, 557),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -715,11 +715,11 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 10687),
-            (Measure::Pick, 1463, 1459),
-            (Measure::Preemption, 1277, 1271),
-            (Measure::Placement, 746, 732),
-            (Measure::Balance, 114, 104),
+            (Measure::State, 12875, 10613),
+            (Measure::Pick, 1456, 1449),
+            (Measure::Preemption, 1271, 1268),
+            (Measure::Placement, 746, 733),
+            (Measure::Balance, 117, 104),
         ],
     );
 }

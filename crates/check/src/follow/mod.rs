@@ -62,6 +62,7 @@ mod timekeeper;
 mod times;
 mod told;
 mod tries;
+mod unplaced;
 mod vain_passes;
 mod wakees;
 mod wakeup_reads;

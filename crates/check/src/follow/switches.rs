@@ -69,6 +69,7 @@ impl Follower<'_> {
         if charged.is_some() && prev_state == PrevState::Runnable {
             self.exhaust_above(r, prev_task, next_task, clock);
         }
+        self.leave_unthrottled(prev_task, next_task);
         self.told_of(ProbePoint::PutPrevEntity, prev_task, cpu);
         self.told_of_next(cpu, next_task);
         if charged.is_some() && prev_state == PrevState::Runnable && self.was_charged_first(r.cpu) {
