@@ -335,7 +335,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5295, 4861),
+            (Measure::State, 5295, 4847),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 293),
@@ -349,7 +349,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4543),
+            (Measure::State, 5453, 4533),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
@@ -363,7 +363,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10653, 9051),
+            (Measure::State, 10653, 9055),
             (Measure::Pick, 908, 889),
             (Measure::Preemption, 875, 868),
             (Measure::Placement, 532, 526),
@@ -451,7 +451,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7474),
+            (Measure::State, 8284, 7459),
             (Measure::Pick, 1319, 1316),
             (Measure::Preemption, 1330, 1328),
             (Measure::Placement, 256, 251),
@@ -465,7 +465,7 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7556, 6966),
+            (Measure::State, 7556, 6962),
             (Measure::Pick, 802, 801),
             (Measure::Preemption, 1374, 1374),
             (Measure::Placement, 296, 294),
@@ -561,9 +561,9 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 45901),
-            (Measure::Pick, 17096, 17093),
-            (Measure::Preemption, 657, 655),
+            (Measure::State, 46643, 45935),
+            (Measure::Pick, 17096, 17092),
+            (Measure::Preemption, 656, 654),
             (Measure::Placement, 228, 222),
             (Measure::Balance, 22, 21),
         ],
@@ -687,7 +687,7 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6760),
+            (Measure::State, 7403, 6746),
             (Measure::Pick, 707, 705),
             (Measure::Preemption, 599, 596),
             (Measure::Placement, 575, 557),
@@ -715,7 +715,7 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12875, 10613),
+            (Measure::State, 12875, 10594),
             (Measure::Pick, 1456, 1449),
             (Measure::Preemption, 1271, 1268),
             (Measure::Placement, 746, 733),
@@ -743,7 +743,7 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13408),
+            (Measure::State, 14717, 13400),
             (Measure::Pick, 2368, 2367),
             (Measure::Preemption, 2780, 2780),
             (Measure::Placement, 841, 835),

@@ -24,7 +24,7 @@
 /// Half-life in periods.
 const LOAD_AVG_PERIOD: u64 = 32;
 /// The largest possible sum: the series for an always-running entity.
-const LOAD_AVG_MAX: u32 = 47742;
+pub(crate) const LOAD_AVG_MAX: u32 = 47742;
 /// The divider for a period just begun.
 pub const PELT_MIN_DIVIDER: u32 = LOAD_AVG_MAX - 1024;
 /// The `util_sum` (three classes together) from which an rq counts as never idle.

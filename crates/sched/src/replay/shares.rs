@@ -12,11 +12,9 @@
 
 use crate::entity::scale_load_down;
 use crate::group::MIN_SHARES;
+use crate::pelt::LOAD_AVG_MAX;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
-
-/// By so much averages are off where no event tells a clock: what is missing is rather that than an earlier average.
-const INEXACT: u64 = 2;
 
 impl Sched {
     /// What a group's entities are told to weigh tells nothing of the group's load: its weight is not sure.
@@ -85,11 +83,23 @@ impl Sched {
         let of_told = self.contributed(queue).then_some(by.unsigned_abs());
         let of_now = (now.abs_diff(told) > told / 64).then(|| apart(now));
         let stays = self.may_have_told(queue).any(|past| past == told);
-        let inexact = if stays { INEXACT } else { 0 };
+        let inexact = if stays {
+            self.change_in_a_period(queue)
+        } else {
+            0
+        };
         let of_past = self.may_have_told(queue).filter(|&past| past != told);
         let of_past = of_past.map(|past| apart(past) + inexact);
         let possible = of_told.into_iter().chain(of_now).chain(of_past).min();
         (possible.is_none(), possible.unwrap_or(apart(now)))
+    }
+
+    /// By how much a queue's average changes in a period, rounded up: ours may be one period off, as no event tells the clock.
+    /// What is missing is rather that than an earlier average.
+    fn change_in_a_period(&self, queue: CfsRqId) -> u64 {
+        let queue = &self.cfs_rqs[queue];
+        let load = scale_load_down(queue.load.weight);
+        load.abs_diff(queue.avg.load_avg) * 1024 / u64::from(LOAD_AVG_MAX) + 1
     }
 }
 
