@@ -5,8 +5,8 @@
 //!             or policy than ours has; if several do, the one that shows it first. Where chrt is used, it is that
 //!             which changes policies. The priority is in switches and wakeups; a charge of 6.1 shows a virtual runtime while a
 //!             task is of the fair class, and tells so if it is. Such a charge tells a nice level that holds only until the next
-//!             change, and SCHED_IDLE, by their weights, and which call is used where a task of this name is changed; a task that does not preempt where one of SCHED_NORMAL would is taken
-//!             for one of SCHED_BATCH, until it does.
+//!             change, and SCHED_IDLE, by their weights, and which call is used where a task of this name is changed.
+//!             A task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
 //!             SCHED_IDLE.
 //! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.

@@ -10,20 +10,19 @@ use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{SeId, TaskId};
 
 impl Follower<'_> {
-    /// Before a pick: the kernel did not throttle all queues above the task that ran that ours would.
+    /// Before a pick: queues above the task that ran which ours would throttle, and the kernel did not, keep runtime.
     pub(super) fn leave_unthrottled(&mut self, prev: TaskId, next: TaskId) {
         if !self.limits.are_set() || !self.limits.placements {
             return;
         }
-        let goes_on = self.queues_above(next);
         for cfs_rq in self.queues_above(prev) {
             let queue = &self.sched.cfs_rqs[cfs_rq];
             let pool = self.sched.groups[queue.tg].bandwidth.runtime;
             let used_up = queue.runtime_enabled && queue.runtime_remaining <= 0 && pool == 0;
-            if used_up
-                && !queue.throttled
-                && (goes_on.contains(&cfs_rq) || self.runs_unplaced(queue.se))
-            {
+            if !used_up || queue.throttled {
+                continue;
+            }
+            if self.queues_above(next).contains(&cfs_rq) || self.runs_unplaced(queue.se) {
                 self.judge.mended("queues with runtime that were throttled");
                 self.sched.follow_grant(cfs_rq);
             }
