@@ -42,8 +42,9 @@ impl Sched {
     /// whatever its state says.
     pub fn schedule(&mut self, cpu: CpuId, now: Nanos, preempt: bool) -> Switch {
         self.set_time(now);
+        let stays_idle = self.stays_idle(cpu);
         let rq = &mut self.rqs[cpu];
-        let (prev, is_idle, nothing_queued) = (rq.curr, rq.curr == rq.idle, rq.nr_running == 0);
+        let prev = rq.curr;
         rq.stats.sched_count += 1;
         let skip = core::mem::take(&mut rq.clock_skip_requested);
         if skip {
@@ -57,7 +58,7 @@ impl Sched {
         }
         let prev_state = self.tasks[prev].state;
         let mut voluntary = false;
-        let next = if is_idle && self.fair.idle_shortcut && nothing_queued {
+        let next = if stays_idle {
             prev
         } else {
             if !preempt && prev_state != TaskState::Running {
@@ -87,6 +88,11 @@ impl Sched {
             prev_state,
             next,
         }
+    }
+
+    /// Does `schedule()` of an idle CPU end without a pick, and without looking for tasks to pull, as nothing is queued there?
+    pub fn stays_idle(&self, cpu: CpuId) -> bool {
+        self.fair.idle_shortcut && self.is_idle(cpu) && self.rqs[cpu].nr_running == 0
     }
 
     /// The running task leaves its queue, for the state it is in.

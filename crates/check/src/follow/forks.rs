@@ -162,6 +162,7 @@ impl Follower<'_> {
         if target == r.cpu {
             self.sched.rqs[kernel].need_resched = r.need_resched;
         }
+        self.stay_idle_unseen(kernel);
         self.forget_told();
     }
 }

@@ -74,6 +74,13 @@ impl Follower<'_> {
         }
     }
 
+    /// A task was woken on an idle CPU, and may not run: its group is out of runtime.
+    pub(super) fn stay_idle_unseen(&mut self, cpu: CpuId) {
+        if self.sched.is_idle(cpu) {
+            self.follow_same_unseen(cpu);
+        }
+    }
+
     /// A CPU has pulled tasks, and no switch follows at once: they sleep, and only leave the queue (DELAY_DEQUEUE). It stays
     /// idle, or looks again for others to pull.
     pub(super) fn end_pull_in_vain(&mut self, r: &Record) {
@@ -103,8 +110,10 @@ impl Follower<'_> {
     /// `schedule()` of an idle CPU found nobody to run.
     fn stay_idle(&mut self, r: &Record, clock: u64) {
         let moves = std::mem::take(&mut self.cpu(r.cpu).moves);
-        let idle = self.sched.rqs[CpuId(r.cpu)].idle;
-        self.follow_pick(r, clock, idle, &moves, true);
+        let cpu = CpuId(r.cpu);
+        let idle = self.sched.rqs[cpu].idle;
+        let looks = !self.sched.stays_idle(cpu) || !moves.is_empty();
+        self.follow_pick(r, clock, idle, &moves, looks);
         self.sched.rqs[CpuId(r.cpu)].need_resched = false;
     }
 

@@ -284,6 +284,7 @@ impl Follower<'_> {
             }
             self.sched.rqs[cpu].need_resched = r.need_resched;
         }
+        self.stay_idle_unseen(cpu);
     }
 
     /// Is only the switch that comes next known to be after the wakeup? It tells no longer whether it was asked for.
