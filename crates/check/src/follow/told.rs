@@ -208,13 +208,26 @@ impl Follower<'_> {
         std::iter::successors(Some(se).filter(|se| se.is_some()), above).collect()
     }
 
-    /// The probes at a point are of these entities, as far as there are any.
-    fn told_in_order(&mut self, point: ProbePoint, entities: &[SeId]) {
-        let at_point = |told: &&mut Told| told.point == point;
-        let told = self.told().iter_mut().filter(at_point);
-        for (told, &se) in told.zip(entities) {
+    /// The probes at a point are of these entities, in this order. Where a group's address has been told, its probes tell which
+    /// are left out, and those of groups that are not among them are of another call.
+    fn told_in_order(&mut self, point: ProbePoint, mut entities: &[SeId]) {
+        let mut told = std::mem::take(self.told());
+        for told in told.iter_mut().filter(|told| told.point == point) {
+            let known = self.addresses.get(&told.id);
+            let group = known.filter(|&&se| !self.sched.ses[se].is_task());
+            if let Some(group) = group {
+                let Some(left_out) = entities.iter().position(|se| se == group) else {
+                    continue;
+                };
+                entities = &entities[left_out..];
+            }
+            let Some((&se, later)) = entities.split_first() else {
+                break;
+            };
             told.se = se;
+            entities = later;
         }
+        *self.told() = told;
     }
 
     /// The first probe at a point is that of a task, whatever groups it is in by now.
