@@ -251,7 +251,7 @@ impl Follower<'_> {
     pub(super) fn clock_of_requeue(&self, cpu: CpuId, ts: u64) -> u64 {
         let next = self.times.records_of(cpu.0, self.at + 1).first();
         let told = self.charges[cpu.idx()].next;
-        let told = told.filter(|(_, charge, _)| next == Some(charge));
+        let told = told.filter(|(_, charge, clock)| next == Some(charge) && *clock <= ts);
         told.map_or_else(|| self.clock_at(cpu, ts), |(_, _, clock)| clock)
     }
 
@@ -318,8 +318,12 @@ impl Follower<'_> {
 
     /// The same of the call that a record ends.
     pub(super) fn clock_probed_before(&self, cpu: u32, end: usize) -> Option<u64> {
+        let ends = &self.records[end];
         let own = self.times.records_until(cpu, end).iter().rev();
-        let probes = own.take_while(|&&at| self.records[at].what.probed().is_some());
+        let probes = own.take_while(|&&at| {
+            let r = &self.records[at];
+            r.what.probed().is_some() && (r.irq, r.softirq) == (ends.irq, ends.softirq)
+        });
         self.probed_clock(probes.last().copied())
     }
 

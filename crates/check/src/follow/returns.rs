@@ -109,7 +109,8 @@ impl Follower<'_> {
         if !self.return_charges(cfs_rq) {
             self.drop_clock(r);
         }
-        let told = self.cpu(r.cpu).pending_clock.take();
+        let charged = self.cpu(r.cpu).pending_clock.take();
+        let told = self.clock_probed_before(r.cpu, self.at).or(charged);
         Some((cfs_rq, told.unwrap_or_else(|| self.clock_at(cpu, r.ts))))
     }
 
