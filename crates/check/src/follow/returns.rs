@@ -31,13 +31,18 @@ impl Follower<'_> {
             if !under_way {
                 self.limits.returning.remove(&group);
             }
-            for cpu in self.sched.rqs.ids() {
-                for cfs_rq in self.sched.rqs[cpu].cfsb_csd.clone() {
-                    let to_come = under_way && self.will_be_told(cfs_rq);
-                    if self.sched.cfs_rqs[cfs_rq].tg == group && !to_come {
-                        self.put_back(r, cfs_rq, self.clock_at(cpu, r.ts));
-                    }
+            for cfs_rq in self.sched.groups[group].bandwidth.throttled_cfs_rq.clone() {
+                if !self.sched.cfs_rqs[cfs_rq].throttled_csd {
+                    continue;
                 }
+                if under_way && self.will_be_told(cfs_rq) {
+                    if self.facts.returns_in_order() {
+                        break;
+                    }
+                    continue;
+                }
+                let cpu = self.sched.cfs_rqs[cfs_rq].cpu;
+                self.put_back(r, cfs_rq, self.clock_at(cpu, r.ts));
             }
         }
     }
