@@ -385,6 +385,7 @@ impl Follower<'_> {
         self.end_calls(r);
         self.timers_go_on(r);
         self.unthrottle_unseen(r);
+        self.unthrottle_asked(r);
         match &r.what {
             What::Runtime {
                 pid,

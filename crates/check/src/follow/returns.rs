@@ -47,6 +47,27 @@ impl Follower<'_> {
         }
     }
 
+    /// Before a record of an idle CPU that was asked to schedule, though nobody is queued there: a queue has been put back, with
+    /// the task that the CPU then runs.
+    pub(super) fn unthrottle_asked(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        let wakes = matches!(r.what, What::Wakeup { .. } | What::WakeupNew { .. });
+        let idles = self.sched.is_idle(cpu) && self.sched.rqs[cpu].nr_running == 0;
+        if !self.limits.are_set() || self.limits.placements || !r.need_resched || wakes || !idles {
+            return;
+        }
+        let own = self.times.records_of(r.cpu, self.at).iter();
+        let mut own = own.map(|&at| &self.records[at]);
+        let answered = own.find(|r| !r.need_resched || matches!(r.what, What::Switch { .. }));
+        if let Some(What::Switch { next, .. }) = answered.map(|r| &r.what)
+            && let Some(next) = self.known(next.pid)
+            && self.sched.tasks[next].is_queued()
+            && self.sched.tasks[next].cpu == cpu
+        {
+            self.unthrottle_above(r, next, self.clock_at(cpu, r.ts));
+        }
+    }
+
     /// Will a later record tell that a queue is put back? That is so if the running task is charged then, or if its CPU is
     /// idle, which switches to the queue's tasks.
     fn will_be_told(&self, cfs_rq: CfsRqId) -> bool {
