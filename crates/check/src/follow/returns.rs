@@ -1,8 +1,8 @@
 //! When throttled queues go back to work.
 //!
 //! Model.  A queue that was given runtime is put back when the recording shows it: by a probe of `place_entity`, by a charge to
-//!         the running task, or because one of its tasks runs; on a CPU that runs something that will not be charged, at
-//!         once. Probes show the queue's entity and then those of the groups above that had been taken off their queues, too; a
+//!         the running task, or because an idle CPU is asked to schedule or runs one of its tasks; where nothing will tell when,
+//!         at once. Probes show the queue's entity and then those of the groups above that had been taken off their queues, too; a
 //!         charge may come between. Where the interrupt that gives runtime itself puts queues back (6.1), those that it gave
 //!         runtime to before that one are back, too.
 //! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime` @ 6.1, 6.12.
@@ -59,20 +59,33 @@ impl Follower<'_> {
         let own = self.times.records_of(r.cpu, self.at).iter();
         let mut own = own.map(|&at| &self.records[at]);
         let answered = own.find(|r| !r.need_resched || matches!(r.what, What::Switch { .. }));
-        if let Some(What::Switch { next, .. }) = answered.map(|r| &r.what)
-            && let Some(next) = self.known(next.pid)
-            && self.sched.tasks[next].is_queued()
-            && self.sched.tasks[next].cpu == cpu
-        {
+        if let Some(next) = answered.and_then(|r| self.waiting_next(cpu, &r.what)) {
             self.unthrottle_above(r, next, self.clock_at(cpu, r.ts));
         }
     }
 
-    /// Will a later record tell that a queue is put back? That is so if the running task is charged then, or if its CPU is
-    /// idle, which switches to the queue's tasks.
+    /// Will a later record tell that a queue is put back? That is so if the running task is charged then. Of an idle CPU that
+    /// switches to one of the queue's tasks no record tells when it was.
     fn will_be_told(&self, cfs_rq: CfsRqId) -> bool {
-        let rq = &self.sched.rqs[self.sched.cfs_rqs[cfs_rq].cpu];
-        rq.curr == rq.idle || self.return_charges(cfs_rq)
+        let cpu = self.sched.cfs_rqs[cfs_rq].cpu;
+        if !self.sched.is_idle(cpu) {
+            return self.return_charges(cfs_rq);
+        }
+        let leave = self.times.leave(cpu.0, self.at);
+        let next = leave.and_then(|at| self.waiting_next(cpu, &self.records[at].what));
+        next.is_none_or(|next| !self.queues_above(next).contains(&cfs_rq))
+    }
+
+    /// The task that a switch of a CPU goes to, if it waits there by now.
+    fn waiting_next(&self, cpu: CpuId, switch: &What) -> Option<TaskId> {
+        let What::Switch { next, .. } = switch else {
+            return None;
+        };
+        let waits = |task: &TaskId| {
+            let task = &self.sched.tasks[*task];
+            task.is_queued() && task.cpu == cpu
+        };
+        self.known(next.pid).filter(waits)
     }
 
     /// A charge in an interrupt may be that of a queue going back to work; if so, its clock is taken.
