@@ -193,6 +193,13 @@ impl Judge {
         self.disagreements.retain(|d| d.measure != measure);
     }
 
+    /// How often ours took or left tasks elsewhere.
+    pub(crate) fn missed_cpus(&self) -> usize {
+        let of_cpus = [Measure::Placement, Measure::Balance];
+        let missed = { self.disagreements.iter() }.filter(|d| of_cpus.contains(&d.measure));
+        missed.count()
+    }
+
     pub(crate) fn mended(&mut self, what: &'static str) {
         *self.mended.entry(what).or_default() += 1;
     }

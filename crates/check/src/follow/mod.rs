@@ -210,10 +210,24 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     };
     let first = follow(Learned::default());
     let learned = first.learned();
-    if learned == Learned::default() {
-        return first.judge;
+    let free = Learned {
+        bounds: Vec::new(),
+        ..learned.clone()
+    };
+    let free = if free == Learned::default() {
+        first.judge
+    } else {
+        follow(free).judge
+    };
+    if learned.bounds.is_empty() {
+        return free;
     }
-    follow(learned).judge
+    let bound = follow(learned).judge;
+    if bound.missed_cpus() < free.missed_cpus() {
+        bound
+    } else {
+        free
+    }
 }
 
 impl<'a> Follower<'a> {
