@@ -52,18 +52,23 @@ impl Follower<'_> {
 
     /// A yield's `schedule()` is over at the next record out of interrupts, or if a timer's finds preemption enabled.
     pub(super) fn end_yield(&mut self, r: &Record) {
-        if !r.irq || r.what == What::Timer && r.preempt_depth == 0 {
+        if Self::ends_yield(r) {
             self.cpu(r.cpu).yields = false;
         }
     }
 
-    /// Is the next thing that the running task does to be switched away from?
+    fn ends_yield(r: &Record) -> bool {
+        !r.irq || r.what == What::Timer && r.preempt_depth == 0
+    }
+
+    /// Is the next thing that the running task does to be switched away from? Not if a timer interrupt before that finds that the
+    /// yield is over.
     fn switches_next(&self) -> bool {
         let mut at = self.at;
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
             let r = &self.records[at];
-            if !r.irq {
+            if Self::ends_yield(r) {
                 // Where one is in a deeper group than the other, entities are set before the first is put.
                 let changes = matches!(
                     r.what.probed(),
