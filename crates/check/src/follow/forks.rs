@@ -118,6 +118,9 @@ impl Follower<'_> {
         };
         let decision = Self::decision(r, Measure::Placement, "fork");
         self.judge.judge(decision, baselines, differs);
+        if ours != kernel {
+            self.learn_start_utils(here, [kernel, ours], now);
+        }
     }
 
     pub(super) fn wakeup_new(&mut self, r: &Record, pid: i32, prio: i32, target: u32) {

@@ -52,6 +52,7 @@ mod settings;
 mod softirq;
 mod spans;
 mod start;
+mod start_utils;
 mod state;
 mod switches;
 mod tasks;
@@ -192,6 +193,8 @@ pub(crate) struct Follower<'a> {
     passed_over: BTreeMap<TaskId, PassedOver>,
     /// How often in a row a task that is taken for one of SCHED_IDLE was picked where ours did not.
     picks_of_idle: BTreeMap<TaskId, u32>,
+    /// What each CPU is taken to have used when the recording began.
+    start_utils: Vec<u64>,
     /// How often in a row only another policy explains whether a task preempted.
     other_policy: BTreeMap<TaskId, u32>,
     /// Names of tasks whose nice levels sched_setattr() changes.
@@ -300,6 +303,7 @@ impl<'a> Follower<'a> {
             clock_told: BTreeMap::new(),
             passed_over: BTreeMap::new(),
             picks_of_idle: BTreeMap::new(),
+            start_utils: Vec::new(),
             other_policy: BTreeMap::new(),
             set_by_setattr: BTreeSet::new(),
         };
@@ -311,6 +315,7 @@ impl<'a> Follower<'a> {
     fn follow(&mut self) {
         self.start_running();
         self.start_newcomers();
+        self.note_start_utils();
         let records = self.records;
         let further_passes = sequence::further_passes(records);
         for (at, record) in records.iter().enumerate() {
