@@ -13,12 +13,12 @@ const HALF_LIFE_NS: f64 = 32.0 * 1024.0 * 1024.0;
 impl Follower<'_> {
     /// Notes what CPUs are taken to have used when the recording begins.
     pub(super) fn note_start_utils(&mut self) {
-        let utils = self
-            .sched
-            .rqs
-            .iter()
-            .map(|rq| self.sched.cfs_rqs[rq.cfs].avg.util_avg);
+        let utils = self.sched.rqs.ids().map(|cpu| self.util(cpu));
         self.start_utils = utils.collect();
+    }
+
+    fn util(&self, cpu: CpuId) -> u64 {
+        self.sched.cfs_rqs[self.sched.rqs[cpu].cfs].avg.util_avg
     }
 
     /// What is left of that on a CPU by now.
@@ -37,14 +37,13 @@ impl Follower<'_> {
         if idle(&of_kernel) != idle(&of_ours) {
             return;
         }
-        let util = |cpu: CpuId| self.sched.cfs_rqs[self.sched.rqs[cpu].cfs].avg.util_avg;
-        let used = |cpus: &CpuMask| cpus.iter().map(util).sum::<u64>();
+        let used = |cpus: &CpuMask| cpus.iter().map(|cpu| self.util(cpu)).sum::<u64>();
         let Some(more) = used(&of_kernel).checked_sub(used(&of_ours)) else {
             return;
         };
         let left: Vec<(CpuId, u64)> = of_kernel
             .iter()
-            .map(|cpu| (cpu, self.left_of_start(cpu, now).min(util(cpu))))
+            .map(|cpu| (cpu, self.left_of_start(cpu, now).min(self.util(cpu))))
             .collect();
         let all: u64 = left.iter().map(|(_, left)| left).sum();
         let less = (more + 1).min(all);
@@ -55,10 +54,7 @@ impl Follower<'_> {
 
     /// Of what is left on a CPU so much was not there.
     fn lower_start_util(&mut self, cpu: CpuId, left: u64, by: u64) {
-        let cfs_rq = self.sched.rqs[cpu].cfs;
-        let avg = &mut self.sched.cfs_rqs[cfs_rq].avg;
-        avg.util_avg -= by;
-        avg.util_sum = (avg.util_avg * u64::from(avg.divider())) as u32;
+        self.sched.follow_util(cpu, self.util(cpu) - by);
         let start = &mut self.start_utils[cpu.idx()];
         *start -= (start.saturating_mul(by) / left).min(*start);
     }

@@ -8,7 +8,7 @@
 use crate::pelt::SchedAvg;
 use crate::probe::{ProbeField, ProbeValues};
 use crate::sched::Sched;
-use crate::units::{CfsRqId, SeId};
+use crate::units::{CfsRqId, CpuId, SeId};
 
 /// Each average and its sum: of load, of what is runnable, of utilisation.
 type Fields = [(ProbeField, ProbeField); 3];
@@ -55,6 +55,14 @@ fn moved(average: u64, told: u64, sum: u64, divider: u64) -> u64 {
 }
 
 impl Sched {
+    /// The utilisation of a CPU's fair tasks, those that were there before among them, is told to be another one.
+    pub fn follow_util(&mut self, cpu: CpuId, util: u64) {
+        let avg = &mut self.cfs_rqs[self.rqs[cpu].cfs].avg;
+        avg.util_avg = util;
+        avg.util_sum = util.saturating_mul(avg.divider().into()) as u32;
+        self.cpu_sums.mark(cpu);
+    }
+
     /// Takes over what was told of the averages of an entity, its queue and the queue's group.
     pub(crate) fn follow_averages(&mut self, cfs_rq: CfsRqId, se: SeId, told: &ProbeValues) {
         let entity = &mut self.ses[se];

@@ -1,0 +1,310 @@
+//! Recordings with groups.
+
+use super::expect;
+use fairwind_check::Measure;
+
+#[test]
+fn limits_of_6_12() {
+    expect(
+        "limits-6.12",
+        &[
+            (Measure::State, 5295, 4839),
+            (Measure::Pick, 324, 324),
+            (Measure::Preemption, 258, 258),
+            (Measure::Placement, 296, 292),
+            (Measure::Balance, 29, 23),
+        ],
+    );
+}
+
+#[test]
+fn nested_limits_of_6_12() {
+    expect(
+        "nested-limits-6.12",
+        &[
+            (Measure::State, 5453, 4550),
+            (Measure::Pick, 126, 126),
+            (Measure::Preemption, 80, 80),
+            (Measure::Placement, 244, 236),
+            (Measure::Balance, 20, 18),
+        ],
+    );
+}
+
+#[test]
+fn pods_of_6_1() {
+    expect(
+        "pods-6.1",
+        &[
+            (Measure::State, 10501, 9018),
+            (Measure::Pick, 906, 888),
+            (Measure::Preemption, 875, 868),
+            (Measure::Placement, 532, 526),
+            (Measure::Balance, 229, 193),
+        ],
+    );
+}
+
+#[test]
+fn limits_of_6_1() {
+    expect(
+        "limits-6.1",
+        &[
+            (Measure::State, 2096, 2006),
+            (Measure::Pick, 363, 361),
+            (Measure::Preemption, 392, 392),
+            (Measure::Placement, 350, 347),
+            (Measure::Balance, 34, 34),
+        ],
+    );
+}
+
+#[test]
+fn cgroups_that_are_no_task_groups_of_6_1() {
+    expect(
+        "v2-groups-6.1",
+        &[
+            (Measure::State, 13080, 13071),
+            (Measure::Pick, 6937, 6937),
+            (Measure::Preemption, 4152, 4152),
+            (Measure::Placement, 5123, 5090),
+            (Measure::Balance, 386, 334),
+        ],
+    );
+}
+
+#[test]
+fn weights_that_change_of_6_12() {
+    expect(
+        "weights-6.12",
+        &[
+            (Measure::State, 8284, 7459),
+            (Measure::Pick, 1319, 1316),
+            (Measure::Preemption, 1330, 1328),
+            (Measure::Placement, 256, 251),
+            (Measure::Balance, 77, 74),
+        ],
+    );
+}
+
+#[test]
+fn weights_that_change_of_6_1() {
+    expect(
+        "weights-6.1",
+        &[
+            (Measure::State, 7563, 6978),
+            (Measure::Pick, 802, 801),
+            (Measure::Preemption, 1374, 1374),
+            (Measure::Placement, 296, 294),
+            (Measure::Balance, 78, 71),
+        ],
+    );
+}
+
+#[test]
+fn weights_that_only_decisions_tell_of_6_1() {
+    expect(
+        "nested-weights-6.1",
+        &[
+            (Measure::State, 6758, 6500),
+            (Measure::Pick, 1209, 1193),
+            (Measure::Preemption, 1512, 1510),
+            (Measure::Placement, 631, 624),
+            (Measure::Balance, 124, 114),
+        ],
+    );
+}
+
+#[test]
+fn yields_in_groups_of_6_12() {
+    expect(
+        "yields-6.12",
+        &[
+            (Measure::State, 46643, 45937),
+            (Measure::Pick, 17097, 17093),
+            (Measure::Preemption, 656, 654),
+            (Measure::Placement, 228, 222),
+            (Measure::Balance, 22, 21),
+        ],
+    );
+}
+
+#[test]
+fn yields_in_groups_of_6_1() {
+    expect(
+        "yields-6.1",
+        &[
+            (Measure::State, 49883, 49817),
+            (Measure::Pick, 27579, 27217),
+            (Measure::Preemption, 645, 639),
+            (Measure::Placement, 222, 219),
+            (Measure::Balance, 19, 19),
+        ],
+    );
+}
+
+#[test]
+fn idle_groups_of_6_12() {
+    expect(
+        "idle-groups-6.12",
+        &[
+            (Measure::State, 16461, 15286),
+            (Measure::Pick, 2795, 2795),
+            (Measure::Preemption, 1829, 1829),
+            (Measure::Placement, 1594, 1584),
+            (Measure::Balance, 126, 118),
+        ],
+    );
+}
+
+#[test]
+fn idle_groups_of_6_1() {
+    expect(
+        "idle-groups-6.1",
+        &[
+            (Measure::State, 10315, 10065),
+            (Measure::Pick, 4358, 4346),
+            (Measure::Preemption, 2795, 2789),
+            (Measure::Placement, 2894, 2882),
+            (Measure::Balance, 170, 158),
+        ],
+    );
+}
+
+#[test]
+fn limits_set_late_of_6_12() {
+    expect(
+        "late-limits-6.12",
+        &[
+            (Measure::State, 7403, 6739),
+            (Measure::Pick, 707, 705),
+            (Measure::Preemption, 599, 596),
+            (Measure::Placement, 575, 567),
+            (Measure::Balance, 39, 35),
+        ],
+    );
+}
+
+#[test]
+fn limits_set_late_of_6_1() {
+    expect(
+        "late-limits-6.1",
+        &[
+            (Measure::State, 2418, 2261),
+            (Measure::Pick, 521, 518),
+            (Measure::Preemption, 590, 582),
+            (Measure::Placement, 485, 479),
+            (Measure::Balance, 59, 51),
+        ],
+    );
+}
+
+#[test]
+fn limits_that_change_of_6_12() {
+    expect(
+        "changing-limits-6.12",
+        &[
+            (Measure::State, 12873, 10652),
+            (Measure::Pick, 1457, 1452),
+            (Measure::Preemption, 1268, 1266),
+            (Measure::Placement, 746, 732),
+            (Measure::Balance, 117, 104),
+        ],
+    );
+}
+
+#[test]
+fn limits_that_change_of_6_1() {
+    expect(
+        "changing-limits-6.1",
+        &[
+            (Measure::State, 4669, 4250),
+            (Measure::Pick, 1198, 1174),
+            (Measure::Preemption, 1382, 1361),
+            (Measure::Placement, 827, 804),
+            (Measure::Balance, 112, 102),
+        ],
+    );
+}
+
+#[test]
+fn groups_that_are_removed_of_6_12() {
+    expect(
+        "removed-groups-6.12",
+        &[
+            (Measure::State, 14717, 13401),
+            (Measure::Pick, 2368, 2367),
+            (Measure::Preemption, 2780, 2780),
+            (Measure::Placement, 841, 835),
+            (Measure::Balance, 86, 80),
+        ],
+    );
+}
+
+#[test]
+fn groups_that_are_removed_of_6_1() {
+    expect(
+        "removed-groups-6.1",
+        &[
+            (Measure::State, 5188, 4643),
+            (Measure::Pick, 2070, 1996),
+            (Measure::Preemption, 2836, 2798),
+            (Measure::Placement, 1021, 1013),
+            (Measure::Balance, 67, 49),
+        ],
+    );
+}
+
+#[test]
+fn bursts_of_nested_groups() {
+    expect(
+        "bursts-6.1",
+        &[
+            (Measure::State, 3218, 2922),
+            (Measure::Pick, 637, 594),
+            (Measure::Preemption, 490, 477),
+            (Measure::Placement, 863, 841),
+            (Measure::Balance, 132, 103),
+        ],
+    );
+}
+
+#[test]
+fn forks_and_idle_groups_beside_limits() {
+    expect(
+        "idle-limits-6.1",
+        &[
+            (Measure::State, 4214, 3899),
+            (Measure::Pick, 469, 464),
+            (Measure::Preemption, 391, 387),
+            (Measure::Placement, 1127, 1085),
+            (Measure::Balance, 170, 156),
+        ],
+    );
+}
+
+#[test]
+fn limits_of_less_than_a_slice() {
+    expect(
+        "short-limits-6.1",
+        &[
+            (Measure::State, 1367, 1241),
+            (Measure::Pick, 199, 192),
+            (Measure::Preemption, 117, 113),
+            (Measure::Placement, 570, 539),
+            (Measure::Balance, 44, 41),
+        ],
+    );
+}
+
+#[test]
+fn nested_groups_on_one_cpu() {
+    expect(
+        "nested-1cpu-6.12",
+        &[
+            (Measure::State, 8518, 8382),
+            (Measure::Pick, 1755, 1755),
+            (Measure::Preemption, 1252, 1251),
+        ],
+    );
+}
