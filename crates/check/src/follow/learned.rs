@@ -2,8 +2,9 @@
 //!
 //! Model.      Some facts are not recorded and hold all through the recording, or for long: which programs wake others with
 //!             WF_SYNC, what tasks had counted before, which CPUs they may use and from when on. Decisions tell them. A first walk
-//!             learns them as it goes, and what it has learned by the end the next one, which is judged, knows from the beginning. Tasks that stay on some CPUs by
-//!             chance look bound to them: that they are is kept if ours then takes fewer tasks elsewhere.
+//!             learns them as it goes, and what it has learned by the end the next one, which is judged, knows from the beginning.
+//!             Tasks that stay on some CPUs by chance look bound to them: that they are is kept if ours then takes fewer tasks
+//!             elsewhere.
 //! Invariants. Nothing is known from the beginning that one decision alone has told.
 
 use super::allowed::{self, Bound};
