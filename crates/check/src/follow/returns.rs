@@ -2,15 +2,15 @@
 //!
 //! Model.  A queue that was given runtime is put back when the recording shows it: by a probe of `place_entity`, by a charge to
 //!         the running task, or because an idle CPU is asked to schedule or runs one of its tasks; where nothing will tell when,
-//!         at once. Probes show the queue's entity and then those of the groups above that had been taken off their queues, too; a
-//!         charge may come between. Where the interrupt that gives runtime itself puts queues back (6.1), those that it gave
-//!         runtime to before that one are back, too.
+//!         at once, but for a tick of its CPU that has begun. Probes show the queue's entity and then those of the groups above
+//!         that had been taken off their queues, too; a charge may come between. Where the interrupt that gives runtime itself
+//!         puts queues back (6.1), those that it gave runtime to before that one are back, too.
 //! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime` @ 6.1, 6.12.
 
 use super::Follower;
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::{CfsRqId, CpuId, SeId, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, GroupId, SeId, TaskId};
 
 /// `ENQUEUE_WAKEUP` alone: the flags of an entity that comes back from being throttled.
 const ENQUEUE_WAKEUP: u64 = 1;
@@ -35,13 +35,13 @@ impl Follower<'_> {
                 if !self.sched.cfs_rqs[cfs_rq].throttled_csd {
                     continue;
                 }
-                if under_way && self.will_be_told(cfs_rq) {
+                let cpu = self.sched.cfs_rqs[cfs_rq].cpu;
+                if under_way && (self.will_be_told(cfs_rq) || self.ticks_first(cpu, group)) {
                     if self.facts.returns_in_order() {
                         break;
                     }
                     continue;
                 }
-                let cpu = self.sched.cfs_rqs[cfs_rq].cpu;
                 self.put_back(r, cfs_rq, self.clock_at(cpu, r.ts));
             }
         }
@@ -74,6 +74,21 @@ impl Follower<'_> {
         let leave = self.times.leave(cpu.0, self.at);
         let next = leave.and_then(|at| self.waiting_next(cpu, &self.records[at].what));
         next.is_none_or(|next| !self.queues_above(next).contains(&cfs_rq))
+    }
+
+    /// Does another CPU tick before the interrupt that puts a group's queues back has recorded anything? The tick holds the lock of
+    /// its queues by then: the interrupt has to refill the pool first.
+    fn ticks_first(&self, cpu: CpuId, group: GroupId) -> bool {
+        let by = self.records[self.limits.refills[&group]].cpu;
+        let first_of = |cpu: u32| {
+            let at = self.times.records_of(cpu, self.at).first();
+            at.map(|&at| &self.records[at])
+        };
+        let (Some(next), Some(goes_on)) = (first_of(cpu.0), first_of(by)) else {
+            return false;
+        };
+        let ticks = next.what == What::Timer || self.is_charged_by(cpu.0, next);
+        cpu.0 != by && ticks && next.ts < goes_on.ts
     }
 
     /// The task that a switch of a CPU goes to, if it waits there by now.

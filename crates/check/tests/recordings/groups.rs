@@ -36,11 +36,11 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10501, 9018),
+            (Measure::State, 10501, 9014),
             (Measure::Pick, 906, 888),
-            (Measure::Preemption, 875, 868),
+            (Measure::Preemption, 875, 869),
             (Measure::Placement, 532, 526),
-            (Measure::Balance, 229, 193),
+            (Measure::Balance, 229, 192),
         ],
     );
 }
@@ -50,9 +50,9 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2096, 2006),
+            (Measure::State, 2096, 2005),
             (Measure::Pick, 363, 361),
-            (Measure::Preemption, 392, 392),
+            (Measure::Preemption, 391, 391),
             (Measure::Placement, 350, 347),
             (Measure::Balance, 34, 34),
         ],
@@ -190,9 +190,9 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2418, 2261),
+            (Measure::State, 2418, 2260),
             (Measure::Pick, 521, 518),
-            (Measure::Preemption, 590, 582),
+            (Measure::Preemption, 587, 579),
             (Measure::Placement, 485, 479),
             (Measure::Balance, 59, 51),
         ],
@@ -218,11 +218,11 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4669, 4250),
-            (Measure::Pick, 1198, 1174),
-            (Measure::Preemption, 1382, 1361),
-            (Measure::Placement, 827, 804),
-            (Measure::Balance, 112, 102),
+            (Measure::State, 4670, 4248),
+            (Measure::Pick, 1198, 1172),
+            (Measure::Preemption, 1374, 1353),
+            (Measure::Placement, 827, 805),
+            (Measure::Balance, 112, 103),
         ],
     );
 }
@@ -261,9 +261,9 @@ fn bursts_of_nested_groups() {
         "bursts-6.1",
         &[
             (Measure::State, 3218, 2922),
-            (Measure::Pick, 637, 594),
-            (Measure::Preemption, 490, 477),
-            (Measure::Placement, 863, 841),
+            (Measure::Pick, 637, 593),
+            (Measure::Preemption, 483, 473),
+            (Measure::Placement, 863, 839),
             (Measure::Balance, 132, 103),
         ],
     );
@@ -274,10 +274,10 @@ fn forks_and_idle_groups_beside_limits() {
     expect(
         "idle-limits-6.1",
         &[
-            (Measure::State, 4214, 3899),
+            (Measure::State, 4214, 3900),
             (Measure::Pick, 469, 464),
-            (Measure::Preemption, 391, 387),
-            (Measure::Placement, 1127, 1085),
+            (Measure::Preemption, 390, 387),
+            (Measure::Placement, 1127, 1088),
             (Measure::Balance, 170, 156),
         ],
     );
