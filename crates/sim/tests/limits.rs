@@ -104,26 +104,24 @@ fn burst_lets_a_job_run_through() {
         near("without", cpu_ns(&without, "job"), 25 * 35 * MS, 40);
         near("with", cpu_ns(&with, "job"), 25 * 35 * MS, 40);
         // 15 ms beyond the quota have to wait for the next refill, unless 20 ms were saved up since the last job. The
-        // first job finds nothing saved.
+        // first job finds them too: a burst that is written fills the pool.
         assert!(
             without.groups[1].nr_throttled >= 24,
             "{release:?}: {}",
             without.groups[1].nr_throttled
         );
         assert_eq!(without.groups[1].nr_bursts, 0);
-        assert!(
-            with.groups[1].nr_throttled <= 1,
-            "{release:?}: {}",
-            with.groups[1].nr_throttled
-        );
+        assert_eq!(with.groups[1].nr_throttled, 0, "{release:?}");
         assert!(
             with.groups[1].nr_bursts >= 20,
             "{release:?}: {}",
             with.groups[1].nr_bursts
         );
-        // Each such period used 15 ms more than its quota, less the part of the job that fell into another period.
+        // Each such period used 15 ms more than its quota, less the part of the job that fell into another period. The
+        // first also took the 1 ms that a CPU keeps when it gives back the rest of its slice.
+        let kept = 1_000 / with.groups[1].nr_bursts;
         let burst = with.groups[1].burst_usec / with.groups[1].nr_bursts;
-        assert!((1..=15_000).contains(&burst), "{release:?}: {burst}");
+        assert!((1..=15_000 + kept).contains(&burst), "{release:?}: {burst}");
     }
 }
 
