@@ -135,6 +135,11 @@ impl Decay {
     }
 }
 
+/// What is left of an average or a sum after so many periods of 1024 × 1024 ns.
+pub fn decay_load(val: u64, periods: u64) -> u64 {
+    Decay::over(periods).of(val)
+}
+
 impl SchedAvg {
     /// What the sums are divided by.
     #[inline]

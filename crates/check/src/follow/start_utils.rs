@@ -1,14 +1,13 @@
 //! What CPUs had used before the recording, out of where the kernel starts new tasks.
 //!
 //! Model.      The debug file shows the utilisation of CPUs some time before the recording, and who starts it changes that. It
-//!             decays to half in [`HALF_LIFE_NS`]. Of groups with as many idle CPUs a new task goes to the one that is used least:
+//!             decays. Of groups with as many idle CPUs a new task goes to the one that is used least:
 //!             if that is another one than ours, what is left of the time before the recording was less there.
 //! Source.     kernel/sched/fair.c `find_idlest_group` @ 6.1, `sched_balance_find_dst_group` @ 6.12.
 
 use super::Follower;
+use fairwind_sched::pelt::decay_load;
 use fairwind_sched::{CpuId, CpuMask};
-
-const HALF_LIFE_NS: f64 = 32.0 * 1024.0 * 1024.0;
 
 impl Follower<'_> {
     /// Notes what CPUs are taken to have used when the recording begins.
@@ -24,8 +23,7 @@ impl Follower<'_> {
     /// What is left of that on a CPU by now.
     fn left_of_start(&self, cpu: CpuId, now: u64) -> u64 {
         let start = self.records.first().map_or(now, |r| r.ts);
-        let half_lives = now.saturating_sub(start) as f64 / HALF_LIFE_NS;
-        (self.start_utils[cpu.idx()] as f64 * (-half_lives).exp2()) as u64
+        decay_load(self.start_utils[cpu.idx()], now.saturating_sub(start) >> 20)
     }
 
     /// The kernel starts a task on an idle CPU, ours would on another one.
