@@ -245,7 +245,25 @@ impl Sched {
         }
     }
 
-    /// Sets quota, period and burst. Where groups do not compete (FAIR_GROUP_SCHED) they have no limits: nothing is set.
+    /// Limits a group for the first time, in two steps as files are written: a burst comes after the quota, which it must not
+    /// exceed. Either step fills the pool.
+    ///
+    /// # Errors
+    /// As [`set_bandwidth`](Sched::set_bandwidth).
+    pub fn set_first_bandwidth(
+        &mut self,
+        group: GroupId,
+        limit: BandwidthLimit,
+        now: Nanos,
+    ) -> Result<(), GroupError> {
+        self.set_bandwidth(group, BandwidthLimit { burst: 0, ..limit }, now)?;
+        if limit.burst == 0 {
+            return Ok(());
+        }
+        self.set_bandwidth(group, limit, now)
+    }
+
+    /// Sets quota, period and burst in one step. Where groups do not compete (FAIR_GROUP_SCHED) they have no limits: nothing is set.
     ///
     /// # Errors
     /// For the root, and for values out of range.

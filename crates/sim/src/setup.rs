@@ -297,17 +297,14 @@ impl Simulation {
                 .expect(CHECKED);
         }
         if let Some(limit) = spec.bandwidth {
-            // As on a kernel, where the burst is written after the quota that it must not exceed. Either write fills the pool.
-            for burst_us in [0, limit.burst_us] {
-                let limit = BandwidthLimit {
-                    quota: limit.quota_us.map_or(RUNTIME_INF, |us| us * 1000),
-                    period: limit.period_us * 1000,
-                    burst: burst_us * 1000,
-                };
-                self.sched
-                    .set_bandwidth(group, limit, self.now)
-                    .expect(CHECKED);
-            }
+            let limit = BandwidthLimit {
+                quota: limit.quota_us.map_or(RUNTIME_INF, |us| us * 1000),
+                period: limit.period_us * 1000,
+                burst: limit.burst_us * 1000,
+            };
+            self.sched
+                .set_first_bandwidth(group, limit, self.now)
+                .expect(CHECKED);
         }
         if spec.idle == Some(true) {
             self.sched.set_idle(group, true, self.now).expect(CHECKED);

@@ -100,17 +100,18 @@ impl Follower<'_> {
             self.sched.groups[group].bandwidth.period_expires = phase.expires;
         }
         let burst_us = facts.burst_us.min(quota_us);
-        // A burst is written after the quota, which it must not exceed, and either fills the pool.
-        let written = [0, burst_us];
-        for burst_us in &written[usize::from(!first)..] {
-            let limit = BandwidthLimit {
-                quota: quota_us.saturating_mul(NS_PER_US),
-                period: facts.period_us * NS_PER_US,
-                burst: burst_us * NS_PER_US,
-            };
-            if self.sched.set_bandwidth(group, limit, r.ts).is_err() {
-                self.judge.mended("groups with settings that cannot be");
-            }
+        let limit = BandwidthLimit {
+            quota: quota_us.saturating_mul(NS_PER_US),
+            period: facts.period_us * NS_PER_US,
+            burst: burst_us * NS_PER_US,
+        };
+        let set = if first {
+            self.sched.set_first_bandwidth(group, limit, r.ts)
+        } else {
+            self.sched.set_bandwidth(group, limit, r.ts)
+        };
+        if set.is_err() {
+            self.judge.mended("groups with settings that cannot be");
         }
         self.take_effects(phase.map_or(r.cpu, |phase| phase.cpu));
     }
