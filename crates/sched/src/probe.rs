@@ -113,6 +113,8 @@ pub struct Told {
     pub se: SeId,
     /// Its number, for the caller.
     pub id: u64,
+    /// When it was recorded.
+    pub at: Nanos,
     /// What it showed.
     pub values: ProbeValues,
 }
@@ -188,6 +190,8 @@ pub struct Probes {
     pub(crate) leaves_loads: bool,
     /// On what the place of entities hangs that no event tells, by id.
     pub(crate) hanging: Vec<Option<HangsOn>>,
+    /// Of each CPU the last clock of its queue of which a record tells when it was used, and that record's time.
+    pub(crate) reached: Vec<(Nanos, Nanos)>,
     /// CPUs whose clock in this call is a guess.
     pub(crate) guessed: Vec<CpuId>,
 }
@@ -204,6 +208,14 @@ impl Probes {
             self.limits.resize(nr_cpus, Nanos::MAX);
         }
         &mut self.limits
+    }
+
+    /// A call that had read this clock of a CPU's queue was recorded at `at`.
+    pub fn set_reached(&mut self, cpu: CpuId, clock: Nanos, at: Nanos) {
+        if self.reached.len() <= cpu.idx() {
+            self.reached.resize(cpu.idx() + 1, (0, 0));
+        }
+        self.reached[cpu.idx()] = (clock, at);
     }
 
     /// Was the running task of a CPU not charged yet at this time of its clock?
@@ -317,6 +329,8 @@ impl Sched {
             return;
         };
         let mut told = probes.told.remove(at);
+        let cpu = self.cfs_rqs[cfs_rq].cpu;
+        probes.set_reached(cpu, self.rqs[cpu].clock, told.at);
         let shows_time = told.values[ProbeField::Vruntime as usize].is_some();
         // Before it is placed an entity has no place in the queue's time.
         let places = point == ProbePoint::PlaceEntity;
@@ -540,6 +554,7 @@ mod tests {
             point: ProbePoint::PlaceEntity,
             se: SeId::NONE,
             id: 1,
+            at: 0,
             values,
         };
         sched.probes.as_mut().unwrap().told.push(told);
@@ -598,6 +613,7 @@ mod tests {
             point: ProbePoint::PlaceEntity,
             se: SeId::NONE,
             id: 1,
+            at: 0,
             values,
         };
         sched.probes.as_mut().unwrap().told.push(told);
@@ -624,6 +640,7 @@ mod tests {
                 point,
                 se,
                 id,
+                at: 0,
                 values,
             };
             sched.probes.as_mut().unwrap().told.push(told);

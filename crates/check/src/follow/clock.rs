@@ -46,6 +46,9 @@ impl Follower<'_> {
             self.limit_clocks(r);
         }
         let clock = self.charged_clock(task, r.cpu, r.ts, runtime);
+        if let Some(probes) = &mut self.sched.probes {
+            probes.set_reached(cpu, clock, r.ts);
+        }
         if !(own && self.cpu(r.cpu).pending_clock.is_some()) {
             self.limit_clock(cpu, clock);
         }
@@ -59,6 +62,7 @@ impl Follower<'_> {
                 point: ProbePoint::StatRuntime,
                 se: self.sched.tasks[task].se,
                 id: runtime,
+                at: r.ts,
                 values,
             };
             self.told().push(told);

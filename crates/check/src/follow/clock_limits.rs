@@ -18,13 +18,18 @@ impl Follower<'_> {
         }
     }
 
-    /// Tells each queue how far its clock can go before its running task is next charged.
+    /// Tells each queue how far its clock can go before its running task is next charged, as a record is followed.
     pub(super) fn limit_clocks(&mut self, r: &Record) {
+        self.limit_clocks_at(r.cpu, self.at);
+    }
+
+    /// The same before the record at `at` is followed, which is of CPU `by`.
+    pub(super) fn limit_clocks_at(&mut self, by: u32, at: usize) {
         self.sched.hold_probes();
-        self.look_ahead_for_charges();
-        self.limit_idle_clocks();
+        self.look_ahead_for_charges(at);
+        self.limit_idle_clocks(at);
         // What is recorded comes before any charge to come, and of several clocks of a queue the first.
-        let mut recorded = self.recorded_clocks(r.cpu);
+        let mut recorded = self.recorded_clocks(by);
         recorded.sort_unstable();
         recorded.dedup_by_key(|(queue, _)| *queue);
         for (queue, clock) in recorded {
@@ -35,7 +40,7 @@ impl Follower<'_> {
 
     /// Finds each running task's next charge that ours has not made. All CPUs are looked at at each record, so this
     /// looks at little of each.
-    fn look_ahead_for_charges(&mut self) {
+    fn look_ahead_for_charges(&mut self, at: usize) {
         let Sched {
             rqs,
             tasks,
@@ -49,10 +54,10 @@ impl Follower<'_> {
             charges.next = None;
             *limit = u64::MAX;
             let curr = rq.curr;
-            if curr == rq.idle || tasks[curr].class != Class::Fair || self.at == 0 {
+            if curr == rq.idle || tasks[curr].class != Class::Fair || at == 0 {
                 continue;
             }
-            let since = charges.made_of(curr).unwrap_or(0).max(self.at - 1);
+            let since = charges.made_of(curr).unwrap_or(0).max(at - 1);
             let known = match charges.known {
                 Some(known) if known.hold(curr, since) => known,
                 _ => {
@@ -85,16 +90,16 @@ impl Follower<'_> {
     }
 
     /// Tells each queue of an idle CPU how far its clock can go before its next task begins to run.
-    fn limit_idle_clocks(&mut self) {
+    fn limit_idle_clocks(&mut self, at: usize) {
         for cpu in self.sched.rqs.ids() {
             if !self.sched.is_idle(cpu) {
                 continue;
             }
             let known = self.charges[cpu.idx()].leaves_idle;
-            let latest = match known.filter(|&(leave, _)| leave >= self.at) {
+            let latest = match known.filter(|&(leave, _)| leave >= at) {
                 Some((_, latest)) => latest,
                 None => {
-                    let Some(leave) = self.times.leave(cpu.0, self.at) else {
+                    let Some(leave) = self.times.leave(cpu.0, at) else {
                         continue;
                     };
                     let (_, latest) = self.starting_clock(cpu, leave);

@@ -89,8 +89,8 @@ pub(super) struct CpuContext {
     pub(super) tick_waits: bool,
     /// Domains that the balancing softirq, in which something is moved, is still to balance.
     pub(super) to_balance: Vec<SdId>,
-    /// When that softirq was raised, until it has balanced one.
-    pub(super) softirq_began: Option<u64>,
+    /// When that softirq was raised, until it begins.
+    pub(super) softirq_raised: Option<u64>,
     /// Domains that it has balanced in the softirq that is going on, and for which CPU.
     pub(super) balanced: Vec<(CpuId, SdId)>,
     /// The balancing softirq was raised while it ran, and is to run once more.

@@ -319,7 +319,7 @@ impl<'a> Follower<'a> {
         let records = self.records;
         let further_passes = sequence::further_passes(records);
         for (at, record) in records.iter().enumerate() {
-            self.run_softirqs(record);
+            self.run_softirqs(at);
             if record.cpu as usize >= self.cpus.len() {
                 self.judge.mended("events of CPUs that the machine lacks");
                 continue;
@@ -445,7 +445,7 @@ impl Follower<'_> {
                 if *point == ProbePoint::PutPrevEntity {
                     self.end_requeue(r);
                 }
-                self.probe(*point, *address, values);
+                self.probe(*point, *address, r.ts, values);
                 if *point == ProbePoint::SetNextEntity {
                     self.end_requeue_at_once(r);
                 }

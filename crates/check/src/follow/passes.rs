@@ -98,6 +98,9 @@ impl Pass {
                     } else {
                         CpuIdleType::Idle
                     };
+                    if dest != *cpu && last != Some(dest) {
+                        sched.follow_blocked_averages(dest, *clock);
+                    }
                     // A wakeup on its way there came too late to keep the kernel from it.
                     let pending = sched.follow_ttwu_pending(dest, false);
                     sched.ask_balance(dest, sd, idle, *clock);

@@ -3,7 +3,8 @@
 //! Model.   A tick, or a kick by another CPU, raises the softirq. That of the timers runs before it, so whom that wakes ours has
 //!          woken, too. Where the softirq moves something, that tells when; the domains of its CPU below that of the move it
 //!          has balanced before, and those above it afterwards, where they are due. Where it moves nothing it is taken to run
-//!          as long after it was raised as those that move something usually do, and before what its CPU records next.
+//!          as long after it was raised as those that move something usually do, and before what its CPU records next. It brings
+//!          averages up to date as it begins, which is halfway between when it was raised and when it moves something.
 //! Units.   ns of the trace clock.
 //! Source.  kernel/softirq.c `handle_softirqs`; kernel/sched/fair.c `sched_balance_softirq`, `sched_balance_domains` @ 6.1,
 //!          6.12.
@@ -73,7 +74,7 @@ impl Follower<'_> {
             if cpu.0 == r.cpu {
                 let sds = self.sched.domains.for_each_domain(cpu).collect();
                 self.cpu(cpu.0).to_balance = sds;
-                self.cpu(cpu.0).softirq_began = Some(clock);
+                self.cpu(cpu.0).softirq_raised = Some(clock);
             }
             return;
         }
@@ -89,15 +90,18 @@ impl Follower<'_> {
         }
     }
 
-    /// Has softirqs that move nothing run that do so before `next` is recorded.
-    pub(super) fn run_softirqs(&mut self, next: &Record) {
+    /// Has softirqs that move nothing run that do so before the record at `at`.
+    pub(super) fn run_softirqs(&mut self, at: usize) {
+        let records = self.records;
+        let next = &records[at];
         let other_context = !next.hardirq() || next.what == What::Timer;
         let has_run =
             |raised: &Raised| raised.at <= next.ts || next.cpu == raised.cpu.0 && other_context;
         while let Some(first) = self.raised.iter().position(has_run) {
             let raised = self.raised.remove(first);
+            self.limit_clocks_at(next.cpu, at);
             let r = Record::of_task(raised.at.min(next.ts), raised.by, What::Timer);
-            let clock = self.clock_of_update(raised.cpu, raised.clock);
+            let clock = self.clock_of_update(raised.cpu, raised.clock.midpoint(r.ts));
             self.quiet_pass(&r, raised.cpu, |sched| {
                 sched.sched_balance_softirq(raised.cpu, clock)
             });
@@ -145,14 +149,22 @@ impl Follower<'_> {
     /// A CPU moves something in the softirq: the domains below that of its move it has balanced before, where they were due.
     pub(super) fn balance_below(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
-        if !r.softirq || self.cpu(r.cpu).to_balance.is_empty() {
+        if !r.softirq {
             return;
         }
         let moved = self.moved_next(r.cpu);
         let moved = moved.map(|(orig, dest)| (orig, balances_for(&self.sched, cpu, orig, dest)));
         let passes = self.passes_of(moved.into_iter());
-        let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
         let of_own = passes.first().filter(|(dest, _)| *dest == cpu);
+        let context = self.cpu(r.cpu);
+        let raised = context.softirq_raised.take();
+        let begins = of_own.is_some() && context.balanced.is_empty();
+        if begins || raised.is_some() {
+            let earliest = raised.unwrap_or(0).max(context.last_ts);
+            let clock = self.clock_of_update(cpu, earliest.midpoint(r.ts));
+            self.sched.follow_blocked_averages(cpu, clock);
+        }
+        let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
         if let Some(at) = of_own.and_then(|(_, acted)| sds.iter().position(|sd| sd == acted)) {
             let idle = softirq_idle(&self.sched, cpu);
             self.balance_due(r, &sds[..at], idle);
@@ -174,8 +186,7 @@ impl Follower<'_> {
             return;
         }
         let cpu = CpuId(r.cpu);
-        let began = self.cpu(r.cpu).softirq_began.take();
-        self.quiet_pass(r, cpu, |sched| sched.ask_due_domains(cpu, sds, idle, began));
+        self.quiet_pass(r, cpu, |sched| sched.ask_due_domains(cpu, sds, idle));
     }
 }
 

@@ -131,7 +131,7 @@ impl Follower<'_> {
     }
 
     /// A probe was hit; one that shows more of the same entity belongs to it.
-    pub(super) fn probe(&mut self, point: ProbePoint, address: u64, values: &ProbeValues) {
+    pub(super) fn probe(&mut self, point: ProbePoint, address: u64, at: u64, values: &ProbeValues) {
         let se = self.addresses.get(&address).copied().unwrap_or(SeId::NONE);
         let told = self.told();
         if let Some(last) = told.last_mut().filter(|last| {
@@ -145,6 +145,7 @@ impl Follower<'_> {
             for (value, more) in last.values.iter_mut().zip(values) {
                 *value = value.or(*more);
             }
+            last.at = at;
             return;
         }
         let values = *values;
@@ -152,6 +153,7 @@ impl Follower<'_> {
             point,
             se,
             id: address,
+            at,
             values,
         });
     }

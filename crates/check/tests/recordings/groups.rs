@@ -8,7 +8,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5295, 4839),
+            (Measure::State, 5295, 4860),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 292),
@@ -22,7 +22,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4550),
+            (Measure::State, 5453, 4563),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
@@ -36,7 +36,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10501, 9014),
+            (Measure::State, 10501, 9011),
             (Measure::Pick, 906, 888),
             (Measure::Preemption, 875, 869),
             (Measure::Placement, 532, 526),
@@ -78,7 +78,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7459),
+            (Measure::State, 8284, 7486),
             (Measure::Pick, 1319, 1316),
             (Measure::Preemption, 1330, 1328),
             (Measure::Placement, 256, 251),
@@ -92,11 +92,11 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7563, 6978),
+            (Measure::State, 7563, 6994),
             (Measure::Pick, 802, 801),
             (Measure::Preemption, 1374, 1374),
             (Measure::Placement, 296, 294),
-            (Measure::Balance, 78, 71),
+            (Measure::Balance, 76, 71),
         ],
     );
 }
@@ -106,11 +106,11 @@ fn weights_that_only_decisions_tell_of_6_1() {
     expect(
         "nested-weights-6.1",
         &[
-            (Measure::State, 6758, 6500),
-            (Measure::Pick, 1209, 1193),
+            (Measure::State, 6758, 6508),
+            (Measure::Pick, 1209, 1194),
             (Measure::Preemption, 1512, 1510),
-            (Measure::Placement, 631, 624),
-            (Measure::Balance, 124, 114),
+            (Measure::Placement, 631, 625),
+            (Measure::Balance, 125, 113),
         ],
     );
 }
@@ -120,9 +120,9 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 45937),
-            (Measure::Pick, 17097, 17093),
-            (Measure::Preemption, 656, 654),
+            (Measure::State, 46643, 46059),
+            (Measure::Pick, 17096, 17085),
+            (Measure::Preemption, 658, 657),
             (Measure::Placement, 228, 222),
             (Measure::Balance, 22, 21),
         ],
@@ -148,7 +148,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16461, 15286),
+            (Measure::State, 16461, 15283),
             (Measure::Pick, 2795, 2795),
             (Measure::Preemption, 1829, 1829),
             (Measure::Placement, 1594, 1584),
@@ -162,11 +162,11 @@ fn idle_groups_of_6_1() {
     expect(
         "idle-groups-6.1",
         &[
-            (Measure::State, 10315, 10065),
+            (Measure::State, 10315, 10067),
             (Measure::Pick, 4358, 4346),
             (Measure::Preemption, 2795, 2789),
             (Measure::Placement, 2894, 2882),
-            (Measure::Balance, 170, 158),
+            (Measure::Balance, 170, 165),
         ],
     );
 }
@@ -176,10 +176,10 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6739),
+            (Measure::State, 7403, 6750),
             (Measure::Pick, 707, 705),
             (Measure::Preemption, 599, 596),
-            (Measure::Placement, 575, 567),
+            (Measure::Placement, 575, 568),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -204,8 +204,8 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 10652),
-            (Measure::Pick, 1457, 1452),
+            (Measure::State, 12873, 10656),
+            (Measure::Pick, 1456, 1451),
             (Measure::Preemption, 1268, 1266),
             (Measure::Placement, 746, 732),
             (Measure::Balance, 117, 104),
@@ -218,9 +218,9 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4670, 4248),
-            (Measure::Pick, 1198, 1172),
-            (Measure::Preemption, 1374, 1353),
+            (Measure::State, 4672, 4250),
+            (Measure::Pick, 1198, 1171),
+            (Measure::Preemption, 1375, 1356),
             (Measure::Placement, 827, 805),
             (Measure::Balance, 112, 103),
         ],
@@ -232,9 +232,9 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13401),
-            (Measure::Pick, 2368, 2367),
-            (Measure::Preemption, 2780, 2780),
+            (Measure::State, 14717, 13416),
+            (Measure::Pick, 2367, 2365),
+            (Measure::Preemption, 2780, 2779),
             (Measure::Placement, 841, 835),
             (Measure::Balance, 86, 80),
         ],
@@ -247,8 +247,8 @@ fn groups_that_are_removed_of_6_1() {
         "removed-groups-6.1",
         &[
             (Measure::State, 5188, 4643),
-            (Measure::Pick, 2070, 1996),
-            (Measure::Preemption, 2836, 2798),
+            (Measure::Pick, 2067, 1991),
+            (Measure::Preemption, 2836, 2799),
             (Measure::Placement, 1021, 1013),
             (Measure::Balance, 67, 49),
         ],
@@ -261,7 +261,7 @@ fn bursts_of_nested_groups() {
         "bursts-6.1",
         &[
             (Measure::State, 3218, 2922),
-            (Measure::Pick, 637, 593),
+            (Measure::Pick, 638, 595),
             (Measure::Preemption, 483, 473),
             (Measure::Placement, 863, 839),
             (Measure::Balance, 132, 103),
@@ -277,7 +277,7 @@ fn forks_and_idle_groups_beside_limits() {
             (Measure::State, 4214, 3900),
             (Measure::Pick, 469, 464),
             (Measure::Preemption, 390, 387),
-            (Measure::Placement, 1127, 1088),
+            (Measure::Placement, 1127, 1091),
             (Measure::Balance, 170, 156),
         ],
     );

@@ -129,27 +129,21 @@ impl Sched {
         self.cpu_sums.mark_all();
         self.set_time(now);
         self.update_rq_clock(cpu);
-        self.update_blocked_averages(cpu);
         let mut continue_balancing = true;
         self.sched_balance_rq(cpu, sd, idle, &mut continue_balancing);
         self.domains.sd[sd].last_balance = self.jiffies;
         self.follow_next_balance(cpu);
     }
 
+    /// The balancing softirq of a CPU begins: it brings the averages there up to date.
+    pub fn follow_blocked_averages(&mut self, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        self.update_blocked_averages(cpu);
+    }
+
     /// Passes over those of a CPU's domains that are due, as its softirq does them; it stops where another CPU is to balance.
-    /// `begun` is when the softirq began, if these are its first.
-    pub fn ask_due_domains(
-        &mut self,
-        cpu: CpuId,
-        sds: &[SdId],
-        mut idle: CpuIdleType,
-        begun: Option<Nanos>,
-    ) {
+    pub fn ask_due_domains(&mut self, cpu: CpuId, sds: &[SdId], mut idle: CpuIdleType) {
         self.cpu_sums.mark_all();
-        if let Some(now) = begun {
-            self.set_time(now);
-            self.update_blocked_averages(cpu);
-        }
         let mut busy = self.balances_busy(cpu, idle);
         let mut continue_balancing = true;
         for &sd in sds {

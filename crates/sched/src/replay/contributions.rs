@@ -2,25 +2,37 @@
 //!
 //! Model.      A CPU tells a group another contribution when its average is more than a 64th from what it told last. No event
 //!             tells when it brings its average up to date; so the other kernel's may have told it at another time than
-//!             ours, or stay with one that it told earlier.
+//!             ours, or stay with one that it told earlier. How long ago that was goes by the time (`sched_clock_cpu`),
+//!             and not by the queue's clock, which stands still in a call: records tell how far the call has come.
 //! Invariants. Nothing is noted unless another kernel is followed.
 //! Source.     kernel/sched/fair.c `update_tg_load_avg` @ 6.1, 6.12.
 
 use crate::entity::scale_load_down;
 use crate::probe::PAST_AVERAGES;
 use crate::sched::Sched;
-use crate::units::{CfsRqId, GroupId, SeId};
+use crate::units::{CfsRqId, CpuId, GroupId, Nanos, SeId};
 
 impl Sched {
     /// A queue may tell its group what it contributes; notes whether it has.
     #[cold]
     pub(crate) fn update_and_note_contribution(&mut self, cfs_rq: CfsRqId) {
         let before = self.cfs_rqs[cfs_rq].tg_load_avg_contrib;
+        let reached = self.reached(self.cfs_rqs[cfs_rq].cpu);
+        let clock = core::mem::replace(&mut self.now, reached);
         (self.fair.update_tg_load_avg)(self, cfs_rq);
+        self.now = clock;
         self.note_average(cfs_rq);
         if self.cfs_rqs[cfs_rq].tg_load_avg_contrib != before {
             self.note_contribution(cfs_rq);
         }
+    }
+
+    /// The time by now: it goes on while the clock of a CPU's queue stands still.
+    fn reached(&self, cpu: CpuId) -> Nanos {
+        let probes = self.probes.as_ref();
+        let reached = probes.and_then(|probes| probes.reached.get(cpu.idx()));
+        let reached = reached.filter(|(clock, _)| *clock == self.rqs[cpu].clock);
+        reached.map_or(self.now, |&(clock, at)| at.max(clock))
     }
 
     pub(super) fn note_contribution(&mut self, cfs_rq: CfsRqId) {
@@ -137,7 +149,8 @@ mod tests {
     use crate::profile::{KernelProfile, Release};
     use crate::sched::Sched;
     use crate::topology::Topology;
-    use crate::units::GroupId;
+    use crate::units::{CpuId, GroupId};
+    use alloc::vec::Vec;
 
     #[test]
     fn what_it_may_have_told_is_near_all_averages_since() {
@@ -157,5 +170,34 @@ mod tests {
         assert_eq!(sched.cfs_rqs[queue].tg_load_avg_contrib, 980);
         assert!(sched.may_have_told(queue).eq([995, 990, 984, 980]));
         assert_eq!(sched.load_changes(group), 2);
+    }
+
+    #[test]
+    fn a_millisecond_is_over_by_the_time_and_not_by_the_clock_of_the_queue() {
+        let mut sched = Sched::new(
+            KernelProfile::new(Release::V6_12, 1),
+            Topology::regular(1, 1, 1),
+        );
+        sched.hold_probes();
+        let group = sched.create_group(GroupId::ROOT, 0);
+        let queue = sched.groups[group].cfs_rq[0];
+        // The clock was read 20 µs before the first contribution, and then 30 µs before each record.
+        let mut contributed = Vec::new();
+        for (clock, at) in [
+            (5_000_000, 20_000),
+            (5_980_000, 30_000),
+            (6_000_000, 30_000),
+        ] {
+            sched.now = clock;
+            sched.rqs[CpuId(0)].clock = clock;
+            let probes = sched.probes.as_mut().unwrap();
+            probes.set_reached(CpuId(0), clock, clock + at);
+            sched.cfs_rqs[queue].avg.load_avg += 100;
+            sched.update_and_note_contribution(queue);
+            contributed.push(sched.cfs_rqs[queue].tg_load_avg_contrib);
+            assert_eq!(sched.now, clock);
+        }
+        assert_eq!(contributed, [100, 100, 300]);
+        assert_eq!(sched.cfs_rqs[queue].last_update_tg_load_avg, 6_030_000);
     }
 }

@@ -165,6 +165,7 @@ mod tests {
             point: ProbePoint::SetNextEntity,
             se,
             id: 1,
+            at: 0,
             values,
         };
         sched.probes.as_mut().unwrap().told.push(told);
