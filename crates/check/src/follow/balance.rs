@@ -181,6 +181,7 @@ impl Follower<'_> {
         }
         self.note_just_balanced(CpuId(r.cpu), &before);
         self.balance_above(r);
+        self.balance_others(r);
     }
 
     fn before_pass(&mut self, cpu: u32) -> Sched {

@@ -91,6 +91,8 @@ pub(super) struct CpuContext {
     pub(super) to_balance: Vec<SdId>,
     /// When that softirq was raised, until it begins.
     pub(super) softirq_raised: Option<u64>,
+    /// It was kicked to balance for all idle CPUs, and moves something in that softirq.
+    pub(super) kicked: bool,
     /// Domains that it has balanced in the softirq that is going on, and for which CPU.
     pub(super) balanced: Vec<(CpuId, SdId)>,
     /// The balancing softirq was raised while it ran, and is to run once more.

@@ -5,6 +5,8 @@
 //!          has balanced before, and those above it afterwards, where they are due. Where it moves nothing it is taken to run
 //!          as long after it was raised as those that move something usually do, and before what its CPU records next. It brings
 //!          averages up to date as it begins, which is halfway between when it was raised and when it moves something.
+//!          A CPU that is kicked balances for all idle CPUs: what it records within a tick it has moved then, and it goes on with
+//!          the others afterwards; what it moves later is of a later kick.
 //! Units.   ns of the trace clock.
 //! Source.  kernel/softirq.c `handle_softirqs`; kernel/sched/fair.c `sched_balance_softirq`, `sched_balance_domains` @ 6.1,
 //!          6.12.
@@ -70,12 +72,13 @@ impl Follower<'_> {
     /// The balancing softirq was raised. That of the timers runs before it.
     pub(super) fn softirq(&mut self, r: &Record, cpu: CpuId, clock: u64) {
         self.sched.follow_softirq(cpu);
-        if self.moves_ahead(cpu.0) {
+        if self.moves_ahead(cpu.0) && (cpu.0 == r.cpu || self.goes_on_soon(r, cpu)) {
             if cpu.0 == r.cpu {
                 let sds = self.sched.domains.for_each_domain(cpu).collect();
                 self.cpu(cpu.0).to_balance = sds;
                 self.cpu(cpu.0).softirq_raised = Some(clock);
             }
+            self.cpu(cpu.0).kicked = cpu.0 != r.cpu;
             return;
         }
         if cpu.0 == r.cpu && self.timers_wake(cpu.0) {
@@ -88,6 +91,13 @@ impl Follower<'_> {
                 by: r.cpu,
             });
         }
+    }
+
+    /// Does a kicked CPU record something before the next tick can kick it?
+    fn goes_on_soon(&self, r: &Record, cpu: CpuId) -> bool {
+        let next = self.times.records_of(cpu.0, self.at + 1).first();
+        let tick = self.facts.profile.tick_nsec();
+        next.is_some_and(|&next| self.records[next].ts.saturating_sub(r.ts) <= tick)
     }
 
     /// Has softirqs that move nothing run that do so before the record at `at`.
@@ -178,6 +188,15 @@ impl Follower<'_> {
             let sds = std::mem::take(&mut self.cpu(r.cpu).to_balance);
             let idle = self.sched.idle_after_moving(CpuId(r.cpu));
             self.balance_due(r, &sds, idle);
+        }
+    }
+
+    /// A kicked CPU has moved something: it goes on with the other idle CPUs.
+    pub(super) fn balance_others(&mut self, r: &Record) {
+        if !self.moves_ahead(r.cpu) && std::mem::take(&mut self.cpu(r.cpu).kicked) {
+            let cpu = CpuId(r.cpu);
+            let clock = self.clock_of_update(cpu, r.ts);
+            self.quiet_pass(r, cpu, |sched| sched.sched_balance_softirq(cpu, clock));
         }
     }
 

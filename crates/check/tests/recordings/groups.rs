@@ -22,7 +22,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4563),
+            (Measure::State, 5453, 4557),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
@@ -204,7 +204,7 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 10656),
+            (Measure::State, 12873, 10650),
             (Measure::Pick, 1456, 1451),
             (Measure::Preemption, 1268, 1266),
             (Measure::Placement, 746, 732),
@@ -277,7 +277,7 @@ fn forks_and_idle_groups_beside_limits() {
             (Measure::State, 4214, 3900),
             (Measure::Pick, 469, 464),
             (Measure::Preemption, 390, 387),
-            (Measure::Placement, 1127, 1091),
+            (Measure::Placement, 1127, 1092),
             (Measure::Balance, 170, 156),
         ],
     );

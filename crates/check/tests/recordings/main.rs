@@ -298,7 +298,7 @@ fn herds_of_6_12() {
             (Measure::State, 14253, 14252),
             (Measure::Pick, 2119, 2119),
             (Measure::Preemption, 1173, 1173),
-            (Measure::Placement, 1757, 1708),
+            (Measure::Placement, 1757, 1707),
             (Measure::Balance, 326, 295),
         ],
     );
@@ -312,7 +312,7 @@ fn realtime_of_6_12() {
             (Measure::State, 1740, 1740),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 110, 110),
-            (Measure::Placement, 335, 328),
+            (Measure::Placement, 335, 329),
             (Measure::Balance, 49, 41),
         ],
     );
@@ -412,7 +412,7 @@ fn many_cpus_of_6_1() {
             (Measure::State, 4523, 4505),
             (Measure::Pick, 398, 398),
             (Measure::Preemption, 403, 403),
-            (Measure::Placement, 1200, 1166),
+            (Measure::Placement, 1200, 1162),
             (Measure::Balance, 99, 85),
         ],
     );
@@ -426,7 +426,7 @@ fn cpus_that_tasks_may_use_of_6_12() {
             (Measure::State, 19844, 19838),
             (Measure::Pick, 2027, 2027),
             (Measure::Preemption, 2734, 2733),
-            (Measure::Placement, 1928, 1861),
+            (Measure::Placement, 1928, 1862),
             (Measure::Balance, 84, 69),
         ],
     );
@@ -440,7 +440,7 @@ fn cpus_that_tasks_may_use_of_6_1() {
             (Measure::State, 8754, 8753),
             (Measure::Pick, 1780, 1780),
             (Measure::Preemption, 3036, 3036),
-            (Measure::Placement, 3216, 3164),
+            (Measure::Placement, 3216, 3163),
             (Measure::Balance, 72, 70),
         ],
     );
