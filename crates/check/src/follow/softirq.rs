@@ -111,11 +111,14 @@ impl Follower<'_> {
             let raised = self.raised.remove(first);
             self.limit_clocks_at(next.cpu, at);
             let r = Record::of_task(raised.at.min(next.ts), raised.by, What::Timer);
-            let clock = self.clock_of_update(raised.cpu, raised.clock.midpoint(r.ts));
-            self.quiet_pass(&r, raised.cpu, |sched| {
-                sched.sched_balance_softirq(raised.cpu, clock)
-            });
+            self.balance_quietly(&r, raised.cpu, raised.clock.midpoint(r.ts));
         }
+    }
+
+    /// The balancing softirq of a CPU begins at `ts`, and moves nothing.
+    fn balance_quietly(&mut self, r: &Record, cpu: CpuId, ts: u64) {
+        let clock = self.clock_of_update(cpu, ts);
+        self.quiet_pass(r, cpu, |sched| sched.sched_balance_softirq(cpu, clock));
     }
 
     /// Does a softirq wake somebody before the CPU goes on with what it was interrupted in?
@@ -140,9 +143,7 @@ impl Follower<'_> {
             && !self.next_on_cpu[self.at].is_some_and(goes_on)
         {
             self.cpu(r.cpu).balances_later = false;
-            let cpu = CpuId(r.cpu);
-            let clock = self.clock_of_update(cpu, r.ts);
-            self.quiet_pass(r, cpu, |sched| sched.sched_balance_softirq(cpu, clock));
+            self.balance_quietly(r, CpuId(r.cpu), r.ts);
         }
     }
 
@@ -194,9 +195,7 @@ impl Follower<'_> {
     /// A kicked CPU has moved something: it goes on with the other idle CPUs.
     pub(super) fn balance_others(&mut self, r: &Record) {
         if !self.moves_ahead(r.cpu) && std::mem::take(&mut self.cpu(r.cpu).kicked) {
-            let cpu = CpuId(r.cpu);
-            let clock = self.clock_of_update(cpu, r.ts);
-            self.quiet_pass(r, cpu, |sched| sched.sched_balance_softirq(cpu, clock));
+            self.balance_quietly(r, CpuId(r.cpu), r.ts);
         }
     }
 

@@ -114,8 +114,7 @@ impl Sched {
     /// What a CPU brings up to date before a pass over a domain decides: its averages, and what its group has left for
     /// fair tasks.
     pub fn follow_look(&mut self, cpu: CpuId, sd: SdId, now: Nanos) {
-        self.set_time(now);
-        self.update_blocked_averages(cpu);
+        self.follow_blocked_averages(cpu, now);
         self.update_group_capacity(sd, cpu);
     }
 
@@ -135,7 +134,7 @@ impl Sched {
         self.follow_next_balance(cpu);
     }
 
-    /// The balancing softirq of a CPU begins: it brings the averages there up to date.
+    /// Brings the averages of a CPU up to date, as a softirq does before it balances for that CPU.
     pub fn follow_blocked_averages(&mut self, cpu: CpuId, now: Nanos) {
         self.set_time(now);
         self.update_blocked_averages(cpu);

@@ -149,18 +149,22 @@ mod tests {
     use crate::profile::{KernelProfile, Release};
     use crate::sched::Sched;
     use crate::topology::Topology;
-    use crate::units::{CpuId, GroupId};
+    use crate::units::{CfsRqId, CpuId, GroupId};
     use alloc::vec::Vec;
 
-    #[test]
-    fn what_it_may_have_told_is_near_all_averages_since() {
-        let mut sched = Sched::new(
-            KernelProfile::new(Release::V6_12, 1),
-            Topology::regular(1, 1, 1),
-        );
+    /// A group, and its queue on the only CPU of a scheduler that follows another.
+    fn group_on_one_cpu() -> (Sched, GroupId, CfsRqId) {
+        let profile = KernelProfile::new(Release::V6_12, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
         sched.hold_probes();
         let group = sched.create_group(GroupId::ROOT, 0);
         let queue = sched.groups[group].cfs_rq[0];
+        (sched, group, queue)
+    }
+
+    #[test]
+    fn what_it_may_have_told_is_near_all_averages_since() {
+        let (mut sched, group, queue) = group_on_one_cpu();
         for average in [900, 980, 984, 984, 990, 995] {
             sched.cfs_rqs[queue].avg.load_avg = average;
             sched.now += 2_000_000;
@@ -174,13 +178,7 @@ mod tests {
 
     #[test]
     fn a_millisecond_is_over_by_the_time_and_not_by_the_clock_of_the_queue() {
-        let mut sched = Sched::new(
-            KernelProfile::new(Release::V6_12, 1),
-            Topology::regular(1, 1, 1),
-        );
-        sched.hold_probes();
-        let group = sched.create_group(GroupId::ROOT, 0);
-        let queue = sched.groups[group].cfs_rq[0];
+        let (mut sched, _, queue) = group_on_one_cpu();
         // The clock was read 20 µs before the first contribution, and then 30 µs before each record.
         let mut contributed = Vec::new();
         for (clock, at) in [
