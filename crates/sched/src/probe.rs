@@ -10,7 +10,7 @@
 
 use crate::replay::HangsOn;
 use crate::replay::NewIdle;
-use crate::replay::weights::Course;
+use crate::replay::course::Course;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, Nanos, SeId};
 use alloc::boxed::Box;
@@ -155,6 +155,17 @@ pub struct Weighed {
     pub ours: u64,
 }
 
+/// The clock of a CPU's queue as the other kernel read it once it had locked the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadClock {
+    /// Whose.
+    pub cpu: CpuId,
+    /// What it read.
+    pub now: Nanos,
+    /// Nothing tells that.
+    pub guessed: bool,
+}
+
 /// Probes of a scheduler that follows another.
 #[derive(Clone, Default, Debug)]
 pub struct Probes {
@@ -176,6 +187,8 @@ pub struct Probes {
     only_placed: Vec<bool>,
     /// How the next CPU to run out of tasks was balanced.
     pub newidle: Option<NewIdle>,
+    /// Clocks of queues as passes read them when they lock them.
+    pub(crate) read_by_pass: Vec<ReadClock>,
     /// How far the clock of each CPU can go: its running task is not charged before.
     limits: Vec<Nanos>,
     /// What was done to groups' entities since they were last told, by id.
@@ -468,7 +481,7 @@ impl Sched {
             && (!entity.on_rq || point != ProbePoint::PlaceEntity)
             && weight != entity.load.weight
         {
-            (self.fair.reweight_entity)(self, cfs_rq, se, weight);
+            self.follow_weight(cfs_rq, se, weight);
         }
         let entity = &self.ses[se];
         let vruntime = get(ProbeField::Vruntime).unwrap_or(entity.vruntime);

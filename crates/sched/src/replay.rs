@@ -8,12 +8,13 @@
 mod averages;
 mod before_placement;
 mod contributions;
+pub(crate) mod course;
 mod hangs;
 mod limits;
 mod shares;
 mod shifts;
 mod sums;
-pub(crate) mod weights;
+mod weights;
 
 pub use before_placement::BeforePlacement;
 pub use hangs::HangsOn;

@@ -153,6 +153,7 @@ impl Follower<'_> {
         }
         let asked = Asked {
             kind: "softirq",
+            read: self.read_by_pass(r.cpu, &moves),
             found,
             earliest: earliest.map(|at| at.sched),
             pass,
@@ -382,6 +383,7 @@ impl Follower<'_> {
         let earliest = self.cpu(r.cpu).earliest.take();
         let asked = Asked {
             kind: "newidle",
+            read: self.read_by_pass(r.cpu, kernel),
             found: earliest.as_ref().and_then(|at| at.found(&pass)),
             earliest: earliest.map(|at| at.sched),
             pass,

@@ -8,7 +8,7 @@
 //!          the record, and before every later charge by at least what was charged since: the earliest of these times
 //!          stands for it, which can be some µs late. Charges after that are exact relative to it. What groups are charged
 //!          is not recorded: where one runs, the record of a wakeup or move tells the clock of it, some µs early or late
-//!          (but see `placing_clock` and `wakeup_reads`).
+//!          (but see `placing_clock` and `clock_reads`).
 
 use super::Follower;
 use super::tasks::stopper_cpu;
@@ -304,7 +304,7 @@ impl Follower<'_> {
     }
 
     /// The clock of the queue that a call is about, if its next probe tells it, from a record of the call on.
-    fn probed_clock(&self, mut from: Option<usize>) -> Option<u64> {
+    pub(super) fn probed_clock(&self, mut from: Option<usize>) -> Option<u64> {
         while let Some(at) = from {
             let r = &self.records[at];
             match r.what {

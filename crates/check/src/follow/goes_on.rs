@@ -21,6 +21,12 @@ impl Follower<'_> {
         self.sched.rqs[cpu].need_resched = false;
     }
 
+    /// The same, and charged it, so it did update the clock.
+    pub(super) fn go_on_charged(&mut self, r: &Record, clock: u64) {
+        self.sched.rqs[CpuId(r.cpu)].clock_skip_requested = false;
+        self.follow_same(r, clock);
+    }
+
     /// `schedule()` went on with the task that ran, without charging it.
     pub(super) fn follow_same_silently(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);

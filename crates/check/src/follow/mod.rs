@@ -20,6 +20,7 @@ mod changes;
 mod classify;
 mod clock;
 mod clock_limits;
+mod clock_reads;
 mod courses;
 mod cpu;
 mod early_wakeups;
@@ -66,7 +67,6 @@ mod tries;
 mod unplaced;
 mod vain_passes;
 mod wakees;
-mod wakeup_reads;
 mod wakeups;
 mod weights;
 mod whereabouts;
@@ -79,6 +79,7 @@ use crate::record::{Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
 use changes::PassedOver;
+use clock_reads::ClockReads;
 use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
@@ -96,7 +97,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasks::Names;
 use times::Times;
 use wakees::Wakees;
-use wakeup_reads::WakeupReads;
 use wakeups::PendingWakeup;
 use weights::Shown;
 use whereabouts::Whereabouts;
@@ -128,7 +128,7 @@ pub(crate) struct Follower<'a> {
     /// Until how long after its last charge a task that is leaving counts as queued still.
     usually_queued: u64,
     /// When wakeups read the clocks of queues.
-    wakeup_reads: WakeupReads,
+    clock_reads: ClockReads,
     /// Wakeups whose CPU is being chosen.
     placements: BTreeMap<i32, Placement>,
     /// How each wakeup goes on, by the index of its `sched_waking`.
@@ -265,7 +265,7 @@ impl<'a> Follower<'a> {
             raised: Vec::new(),
             softirq_delay: 0,
             usually_queued: early_wakeups::usually_queued(records),
-            wakeup_reads: WakeupReads::default(),
+            clock_reads: ClockReads::default(),
             placements: BTreeMap::new(),
             ahead: ahead::wakeups(records),
             syncs: learned.syncs.clone(),

@@ -17,7 +17,7 @@ use crate::judge::Measure;
 use crate::record::{Record, What};
 use fairwind_sched::balance::FollowedMove;
 use fairwind_sched::domain::SdId;
-use fairwind_sched::probe::ProbePoint;
+use fairwind_sched::probe::{ProbePoint, ReadClock};
 use fairwind_sched::task::{Class, OnRq};
 use fairwind_sched::{CpuId, TaskId};
 
@@ -346,6 +346,21 @@ impl Follower<'_> {
         }
     }
 
+    /// The same of a pass, which read it, as far as that is known.
+    fn read_clock(
+        &mut self,
+        cpu: u32,
+        queue: CpuId,
+        task: TaskId,
+        ts: u64,
+        read: Option<&ReadClock>,
+    ) -> u64 {
+        match read {
+            Some(read) if !read.guessed => read.now,
+            _ => self.lock_clock(cpu, queue, task, read.map_or(ts, |read| read.now)),
+        }
+    }
+
     /// Moves what the kernel moved: what went from one CPU to another together.
     pub(super) fn follow_moves(&mut self, cpu: u32, ts: u64, kernel: &[Move]) {
         for pass in kernel.chunk_by(|a, b| (a.orig, a.dest) == (b.orig, b.dest)) {
@@ -361,14 +376,16 @@ impl Follower<'_> {
     /// Moves with the clocks of both queues.
     pub(super) fn followed(&mut self, cpu: u32, ts: u64, kernel: &[Move]) -> Vec<FollowedMove> {
         let mut followed = Vec::new();
+        let read = self.read_by_pass(cpu, kernel);
+        let read_of = |cpu: CpuId| read.iter().find(|read| read.cpu == cpu);
         for moved in kernel {
             let (orig, dest) = (CpuId(moved.orig), CpuId(moved.dest));
             if self.sched.tasks[moved.task].class != Class::Stop {
                 followed.push(FollowedMove {
                     task: moved.task,
                     dest,
-                    src_now: self.lock_clock(cpu, orig, moved.task, ts),
-                    dest_now: self.lock_clock(cpu, dest, moved.task, ts),
+                    src_now: self.read_clock(cpu, orig, moved.task, ts, read_of(orig)),
+                    dest_now: self.read_clock(cpu, dest, moved.task, ts, read_of(dest)),
                 });
             }
         }

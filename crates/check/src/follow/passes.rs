@@ -16,6 +16,7 @@ use fairwind_sched::balance::{CpuIdleType, Found};
 use fairwind_sched::domain::flags::SD_BALANCE_NEWIDLE;
 use fairwind_sched::domain::{Domains, SdId};
 use fairwind_sched::features::Feature;
+use fairwind_sched::probe::ReadClock;
 use fairwind_sched::replay::NewIdle;
 use fairwind_sched::{CpuId, Effect, Sched, TaskState};
 
@@ -35,6 +36,8 @@ pub(super) struct Asked {
     pub(super) earliest: Option<Box<Sched>>,
     /// Clocks of queues that its records tell.
     pub(super) clocks: Vec<(u32, u64)>,
+    /// Clocks of queues as it read them when it locked them.
+    pub(super) read: Vec<ReadClock>,
     /// What it moved.
     pub(super) moves: Vec<Move>,
     /// CPUs whose running tasks it had pushed.
@@ -157,7 +160,9 @@ impl Follower<'_> {
         if let Some(found) = found {
             copy.follow_found(found);
         }
+        copy.lock_at(asked.read.clone());
         asked.pass.ask(&mut copy);
+        copy.lock_at(Vec::new());
         answer(copy)
     }
 

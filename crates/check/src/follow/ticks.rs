@@ -227,12 +227,11 @@ impl Follower<'_> {
 
     /// Follows a charge that is a call of its own.
     pub(super) fn charge(&mut self, r: &Record, clock: u64) {
+        let cpu = CpuId(r.cpu);
         if self.is_same_again(r) {
-            self.sched.rqs[CpuId(r.cpu)].clock_skip_requested = false;
-            self.follow_same(r, clock);
+            self.go_on_charged(r, clock);
             return;
         }
-        let cpu = CpuId(r.cpu);
         let rq = &self.sched.rqs[cpu];
         let curr = rq.curr;
         let asked =
@@ -259,6 +258,8 @@ impl Follower<'_> {
             }
             self.tick(r, clock);
             self.tick_is_over(r);
+        } else if group.is_none() && self.yields_alone(r) {
+            self.go_on_charged(r, clock);
         } else {
             self.sched.follow_charge(cpu, clock);
         }

@@ -7,7 +7,7 @@
 use super::Follower;
 use super::ahead::Ahead;
 use super::classify::Pair;
-use super::wakeup_reads::Reading;
+use super::clock_reads::Reading;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::{Record, What};
@@ -238,7 +238,7 @@ impl Follower<'_> {
             if self.sched.is_idle(cpu) {
                 self.clock_out_of_idle(cpu, probed.unwrap_or(r.ts))
             } else {
-                let read = probed.unwrap_or_else(|| self.wakeup_reads.usual(reading));
+                let read = probed.unwrap_or_else(|| self.clock_reads.usual(reading));
                 let delayed = self.sched.ses[self.sched.tasks[task].se].sched_delayed;
                 if !self.sched.is_fair(self.sched.rqs[cpu].curr) {
                     self.clock_at(cpu, read)

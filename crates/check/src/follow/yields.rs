@@ -2,15 +2,17 @@
 //!
 //! Model.  `sched_yield()` charges its task while it holds no lock but that of the queue, so that preemption is
 //!         disabled once. Then it calls `schedule()`, which does not charge again. If no switch
-//!         follows, the task was picked again. A timer interrupt that comes before that finds preemption disabled.
+//!         follows, the task was picked again. A task that is alone on its CPU is charged by `schedule()` instead, which
+//!         charges the groups above it, too. A timer interrupt that comes before that finds preemption disabled.
 //!         What its tick asks for is forgotten in `schedule()`, and not judged unless a record in the interrupt shows it.
 //!         Who sets a group's weight charges the task beside which the group is queued with that lock alone, too. Where
 //!         that asks for a reschedule, it is still asked for when the task is charged next.
 //! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`,
 //!         `sched_group_set_shares`.
-//! Deviations. A charge by who sets a group's weight that asks for no reschedule is taken for a yield. A timer interrupt that
-//!         is the next thing recorded after a yield, and finds preemption disabled, is taken to come before its `schedule()`,
-//!         though the task may have been picked again and gone on to another such place.
+//! Deviations. A charge by who sets a group's weight that asks for no reschedule is taken for a yield, and so is that of a task
+//!         that is alone and asks for its run time. A timer interrupt that is the next thing recorded after a yield, and finds
+//!         preemption disabled, is taken to come before its `schedule()`, though the task may have been picked again and gone
+//!         on to another such place.
 
 use super::Follower;
 use crate::record::{Record, What};
@@ -26,6 +28,15 @@ impl Follower<'_> {
             && rq.nr_running > 1
             && self.sched.is_fair(rq.curr)
             && !self.leaves_resched(r.cpu)
+    }
+
+    /// Is a charge that of `schedule()`, called by a task that yields and is alone on its CPU?
+    pub(super) fn yields_alone(&self, r: &Record) -> bool {
+        let rq = &self.sched.rqs[CpuId(r.cpu)];
+        let next = self.next_on_cpu[self.at].map(|at| &self.records[at].what);
+        let goes_on = next.is_some_and(|next| next.probed().is_some());
+        let by_schedule = !r.irq && r.preempt_depth == 2 && !goes_on;
+        by_schedule && rq.nr_running == 1 && self.sched.is_fair(rq.curr)
     }
 
     /// Is a reschedule still asked for when a CPU next charges its task, and nobody has been woken for it meanwhile?

@@ -8,7 +8,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5295, 4860),
+            (Measure::State, 5295, 4895),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 292),
@@ -22,7 +22,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4557),
+            (Measure::State, 5453, 4568),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
@@ -36,11 +36,11 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10501, 9011),
+            (Measure::State, 10501, 9028),
             (Measure::Pick, 906, 888),
             (Measure::Preemption, 875, 869),
             (Measure::Placement, 532, 526),
-            (Measure::Balance, 229, 192),
+            (Measure::Balance, 229, 189),
         ],
     );
 }
@@ -78,9 +78,9 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7486),
-            (Measure::Pick, 1319, 1316),
-            (Measure::Preemption, 1330, 1328),
+            (Measure::State, 8284, 7739),
+            (Measure::Pick, 1321, 1320),
+            (Measure::Preemption, 1331, 1329),
             (Measure::Placement, 256, 251),
             (Measure::Balance, 77, 74),
         ],
@@ -92,7 +92,7 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7563, 6994),
+            (Measure::State, 7563, 6996),
             (Measure::Pick, 802, 801),
             (Measure::Preemption, 1374, 1374),
             (Measure::Placement, 296, 294),
@@ -106,8 +106,8 @@ fn weights_that_only_decisions_tell_of_6_1() {
     expect(
         "nested-weights-6.1",
         &[
-            (Measure::State, 6758, 6508),
-            (Measure::Pick, 1209, 1194),
+            (Measure::State, 6758, 6503),
+            (Measure::Pick, 1209, 1193),
             (Measure::Preemption, 1512, 1510),
             (Measure::Placement, 631, 625),
             (Measure::Balance, 125, 113),
@@ -120,7 +120,7 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46059),
+            (Measure::State, 46643, 46217),
             (Measure::Pick, 17096, 17085),
             (Measure::Preemption, 658, 657),
             (Measure::Placement, 228, 222),
@@ -134,7 +134,7 @@ fn yields_in_groups_of_6_1() {
     expect(
         "yields-6.1",
         &[
-            (Measure::State, 49883, 49817),
+            (Measure::State, 49883, 49820),
             (Measure::Pick, 27579, 27217),
             (Measure::Preemption, 645, 639),
             (Measure::Placement, 222, 219),
@@ -148,7 +148,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16461, 15283),
+            (Measure::State, 16461, 15391),
             (Measure::Pick, 2795, 2795),
             (Measure::Preemption, 1829, 1829),
             (Measure::Placement, 1594, 1584),
@@ -162,7 +162,7 @@ fn idle_groups_of_6_1() {
     expect(
         "idle-groups-6.1",
         &[
-            (Measure::State, 10315, 10067),
+            (Measure::State, 10315, 10063),
             (Measure::Pick, 4358, 4346),
             (Measure::Preemption, 2795, 2789),
             (Measure::Placement, 2894, 2882),
@@ -176,7 +176,7 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6750),
+            (Measure::State, 7403, 6833),
             (Measure::Pick, 707, 705),
             (Measure::Preemption, 599, 596),
             (Measure::Placement, 575, 568),
@@ -190,7 +190,7 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2418, 2260),
+            (Measure::State, 2417, 2259),
             (Measure::Pick, 521, 518),
             (Measure::Preemption, 587, 579),
             (Measure::Placement, 485, 479),
@@ -204,8 +204,8 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 10650),
-            (Measure::Pick, 1456, 1451),
+            (Measure::State, 12873, 10947),
+            (Measure::Pick, 1458, 1455),
             (Measure::Preemption, 1268, 1266),
             (Measure::Placement, 746, 732),
             (Measure::Balance, 117, 104),
@@ -218,11 +218,11 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4672, 4250),
-            (Measure::Pick, 1198, 1171),
-            (Measure::Preemption, 1375, 1356),
+            (Measure::State, 4674, 4257),
+            (Measure::Pick, 1202, 1175),
+            (Measure::Preemption, 1388, 1363),
             (Measure::Placement, 827, 805),
-            (Measure::Balance, 112, 103),
+            (Measure::Balance, 111, 104),
         ],
     );
 }
@@ -232,9 +232,9 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13416),
+            (Measure::State, 14717, 13727),
             (Measure::Pick, 2367, 2365),
-            (Measure::Preemption, 2780, 2779),
+            (Measure::Preemption, 2780, 2780),
             (Measure::Placement, 841, 835),
             (Measure::Balance, 86, 80),
         ],
@@ -260,11 +260,11 @@ fn bursts_of_nested_groups() {
     expect(
         "bursts-6.1",
         &[
-            (Measure::State, 3218, 2922),
-            (Measure::Pick, 638, 595),
-            (Measure::Preemption, 483, 473),
+            (Measure::State, 3219, 2923),
+            (Measure::Pick, 637, 596),
+            (Measure::Preemption, 483, 471),
             (Measure::Placement, 863, 839),
-            (Measure::Balance, 132, 103),
+            (Measure::Balance, 131, 103),
         ],
     );
 }
@@ -274,7 +274,7 @@ fn forks_and_idle_groups_beside_limits() {
     expect(
         "idle-limits-6.1",
         &[
-            (Measure::State, 4214, 3900),
+            (Measure::State, 4214, 3899),
             (Measure::Pick, 469, 464),
             (Measure::Preemption, 390, 387),
             (Measure::Placement, 1127, 1092),
@@ -302,7 +302,7 @@ fn nested_groups_on_one_cpu() {
     expect(
         "nested-1cpu-6.12",
         &[
-            (Measure::State, 8518, 8382),
+            (Measure::State, 8518, 8388),
             (Measure::Pick, 1755, 1755),
             (Measure::Preemption, 1252, 1251),
         ],

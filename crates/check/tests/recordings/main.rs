@@ -197,7 +197,7 @@ fn sessions_of_6_12() {
     expect(
         "sessions-6.12",
         &[
-            (Measure::State, 9114, 8928),
+            (Measure::State, 9114, 8977),
             (Measure::Pick, 1843, 1843),
             (Measure::Preemption, 1507, 1506),
             (Measure::Placement, 381, 378),

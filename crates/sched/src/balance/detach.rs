@@ -233,7 +233,7 @@ impl Sched {
 
     /// Queues all that was detached on the destination, the last one first.
     pub(super) fn attach_tasks(&mut self, env: &mut LbEnv) {
-        self.update_rq_clock(env.dst_cpu);
+        self.update_locked_clock(env.dst_cpu);
         while let Some(task) = env.tasks.pop() {
             self.attach_task(env.dst_cpu, task);
         }

@@ -230,7 +230,7 @@ impl Sched {
             && sd.nr_balance_failed > sd.cache_nice_tries;
         let mut moved = 0;
         loop {
-            self.update_rq_clock(env.src_cpu);
+            self.update_locked_clock(env.src_cpu);
             let detached = self.detach_tasks(env);
             if detached != 0 {
                 self.attach_tasks(env);

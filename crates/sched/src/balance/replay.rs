@@ -8,6 +8,7 @@
 
 use super::env::{CpuIdleType, MigrationType};
 use crate::domain::SdId;
+use crate::probe::ReadClock;
 use crate::sched::Sched;
 use crate::task::Class;
 use crate::units::{CpuId, Nanos, TaskId};
@@ -59,6 +60,27 @@ impl Sched {
     /// The balancing softirq of a CPU runs, whatever it then does.
     pub fn follow_softirq(&mut self, cpu: CpuId) {
         self.sched_softirq_runs(cpu);
+    }
+
+    /// The next passes read these clocks of queues when they lock them; those of others when they come to that.
+    pub fn lock_at(&mut self, read: Vec<ReadClock>) {
+        if let Some(probes) = &mut self.probes {
+            let guessed = read.iter().filter(|read| read.guessed);
+            probes.guessed = guessed.map(|read| read.cpu).collect();
+            probes.read_by_pass = read;
+        }
+    }
+
+    /// A pass has locked a queue, and brings its clock up to date.
+    pub(super) fn update_locked_clock(&mut self, cpu: CpuId) {
+        let read = self.probes.as_ref().map(|probes| &probes.read_by_pass);
+        let read = read.and_then(|read| read.iter().find(|read| read.cpu == cpu));
+        let now = self.now;
+        if let Some(read) = read {
+            self.set_time(read.now);
+        }
+        self.update_rq_clock(cpu);
+        self.set_time(now);
     }
 
     /// Brings the clock of a CPU's queue to a time.

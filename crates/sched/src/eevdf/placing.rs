@@ -44,12 +44,16 @@ impl Sched {
         if entity.rel_deadline {
             entity.deadline = entity.deadline.wrapping_add(entity.vruntime);
             entity.rel_deadline = false;
-            return;
+        } else {
+            if features.has(Feature::PLACE_DEADLINE_INITIAL) && flags & ENQUEUE_INITIAL != 0 {
+                vslice /= 2;
+            }
+            entity.deadline = entity.vruntime.wrapping_add(vslice);
         }
-        if features.has(Feature::PLACE_DEADLINE_INITIAL) && flags & ENQUEUE_INITIAL != 0 {
-            vslice /= 2;
+        if self.probes.is_some() {
+            let vlag = if counts_lag { self.ses[se].vlag } else { 0 };
+            self.note_placed(cfs_rq, se, vlag);
         }
-        entity.deadline = entity.vruntime.wrapping_add(vslice);
     }
 
     #[inline(always)]
@@ -118,6 +122,9 @@ impl Sched {
         self.update_load_avg(cfs_rq, se, UPDATE_TG | detach);
         self.se_update_runnable(se);
         self.update_entity_lag(cfs_rq, se);
+        if self.probes.is_some() {
+            self.note_hanging_place(cfs_rq, se);
+        }
         let cfs = &mut self.cfs_rqs[cfs_rq];
         let entity = &mut self.ses[se];
         if cfs.curr != se {

@@ -44,10 +44,18 @@ impl Sched {
     }
 
     /// An entity is placed by its queue's virtual time.
+    #[cold]
     pub(crate) fn note_hanging_place(&mut self, cfs_rq: CfsRqId, se: SeId) {
         if let Some(on) = self.queue_hangs(cfs_rq) {
             self.set_hanging(se, Some(on));
         } else if self.is_clock_guessed(cfs_rq) {
+            self.set_hanging(se, Some(HangsOn::Clock));
+        }
+    }
+
+    /// A group's entity was charged: its slice may have ended with that, and its virtual time is rounded down each time.
+    pub(crate) fn note_hanging_charge(&mut self, se: SeId) {
+        if self.hangs(se).is_none() && self.is_clock_guessed(self.ses[se].cfs_rq) {
             self.set_hanging(se, Some(HangsOn::Clock));
         }
     }

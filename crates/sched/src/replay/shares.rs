@@ -12,6 +12,7 @@
 
 use crate::entity::scale_load_down;
 use crate::group::MIN_SHARES;
+use crate::load;
 use crate::pelt::LOAD_AVG_MAX;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, SeId};
@@ -22,6 +23,27 @@ impl Sched {
         self.hold_probes();
         if let Some(probes) = &mut self.probes {
             probes.leaves_loads = true;
+        }
+    }
+
+    /// An entity weighs so much in the other kernel. Ours gave it a weight when that did, so its place and the origin of its
+    /// queue's sums stay.
+    pub(crate) fn follow_weight(&mut self, cfs_rq: CfsRqId, se: SeId, weight: u64) {
+        let waits = self.ses[se].on_rq && self.cfs_rqs[cfs_rq].curr != se;
+        if waits {
+            (self.fair.timeline_remove)(self, cfs_rq, se);
+        }
+        let cfs = &mut self.cfs_rqs[cfs_rq];
+        let entity = &mut self.ses[se];
+        let old_weight = entity.load.weight;
+        load::dequeue_load_avg(cfs, entity);
+        load::reweight_load_avg(cfs, entity, weight);
+        if entity.on_rq {
+            cfs.load.sub(old_weight);
+            cfs.load.add(weight);
+        }
+        if waits {
+            (self.fair.timeline_add)(self, cfs_rq, se);
         }
     }
 

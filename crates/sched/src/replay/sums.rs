@@ -189,7 +189,7 @@ impl Sched {
                     ours: entity.load.weight,
                 });
             }
-            (self.fair.reweight_entity)(self, cfs_rq, fit.se, fit.weight);
+            self.follow_weight(cfs_rq, fit.se, fit.weight);
         }
         (self.fair.timeline_remove)(self, cfs_rq, fit.se);
         let entity = &mut self.ses[fit.se];

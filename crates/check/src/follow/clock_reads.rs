@@ -1,20 +1,27 @@
-//! When a wakeup reads the clock of the queue that it puts a task on.
+//! When wakeups and passes read the clock of the queue that they put a task on or take one from.
 //!
-//! Model.   It does so between its first record and the one that ends it. Where the task that runs there is charged, that tells
+//! Model.   A wakeup does so between its first record and the one that ends it. Where the task that runs there is charged, that tells
 //!          the clock, be it in a later call: one that has been asked to give way is charged by the clock of the wakeup. How
 //!          much of the wakeup had passed by then is much the same throughout a recording, and stands for it where nothing
 //!          tells the clock. A wakeup that another CPU has left to this one begins without a record: there it is the
-//!          time before the last record.
+//!          time before the last record. A pass reads the clock of the queue that it takes tasks from as long before its first
+//!          move's record as is usual, and that of its own queue between its last move's record and the CPU's next one.
 //! Units.   ns of the trace clock; parts are of 1024.
-//! Source.  kernel/sched/core.c `ttwu_queue`, `sched_ttwu_pending`, `check_preempt_curr` @ 6.1, 6.12 (there `wakeup_preempt`).
+//! Source.  kernel/sched/core.c `ttwu_queue`, `sched_ttwu_pending`, `check_preempt_curr` @ 6.1, 6.12 (there `wakeup_preempt`);
+//!          kernel/sched/fair.c `sched_balance_rq`, `attach_tasks`.
 
 use super::Follower;
+use super::cpu::Move;
+use crate::record::What;
 use fairwind_sched::CpuId;
+use fairwind_sched::probe::ReadClock;
 use std::collections::VecDeque;
 
 /// The middle one of so many wakeups counts.
 const WAKEUPS: usize = 63;
 const WHOLE: u64 = 1024;
+/// How many of a CPU's records back the moves of a pass are looked for.
+const AHEAD: usize = 64;
 
 /// What the last wakeups of a kind told.
 #[derive(Clone, Debug, Default)]
@@ -40,15 +47,19 @@ impl Reads {
 
 /// What wakeups of each kind told.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WakeupReads {
+pub(super) struct ClockReads {
     /// Parts of the time that had passed where a CPU woke a task for itself, and for another one.
     own: Reads,
     other: Reads,
     /// Times before the end where a CPU queued what another one had left to it.
     left: Reads,
+    /// Times before the first move's record where a pass took something from a queue.
+    taken: Reads,
+    /// Parts of the time after the last move's record that had passed where a softirq put it on its own queue.
+    put: Reads,
 }
 
-impl WakeupReads {
+impl ClockReads {
     fn parts(&mut self, own: bool) -> &mut Reads {
         if own { &mut self.own } else { &mut self.other }
     }
@@ -95,6 +106,70 @@ pub(super) struct Reading {
 }
 
 impl Follower<'_> {
+    /// The clocks of queues that a pass of this CPU, which has made these moves, locked, and that it charged nobody by.
+    pub(super) fn read_by_pass(&mut self, cpu: u32, moves: &[Move]) -> Vec<ReadClock> {
+        let own = self.times.records_until(cpu, self.at).iter().rev();
+        let own = own.take(AHEAD).copied();
+        let mut moved = own.filter(|&at| self.is_one_of(at, moves));
+        let Some(last) = moved.next() else {
+            return Vec::new();
+        };
+        let first = self.records[moved.next_back().unwrap_or(last)].ts;
+        let mut clocks = Vec::new();
+        for from in moves.chunk_by(|a, b| a.orig == b.orig) {
+            clocks.extend(self.read_to_take(cpu, CpuId(from[0].orig), first));
+        }
+        clocks.extend(self.read_to_put(cpu, CpuId(moves[0].dest), last));
+        clocks
+    }
+
+    fn is_one_of(&self, at: usize, moves: &[Move]) -> bool {
+        let What::Migrate { pid, orig, dest } = self.records[at].what else {
+            return false;
+        };
+        let Some(task) = self.known(pid) else {
+            return false;
+        };
+        moves.contains(&Move { task, orig, dest })
+    }
+
+    /// The queue that tasks were taken from, the first of which was recorded at `first`.
+    fn read_to_take(&mut self, by: u32, cpu: CpuId, first: u64) -> Option<ReadClock> {
+        if let Some(&told) = self.cpu(by).clocks.get(&cpu.0) {
+            self.clock_reads.taken.note(first.saturating_sub(told));
+            return None;
+        }
+        Some(ReadClock {
+            cpu,
+            now: first.saturating_sub(self.clock_reads.taken.usual()),
+            guessed: true,
+        })
+    }
+
+    /// The queue that runs something, and that they were put on after the record `last`. Who runs there is charged by that
+    /// clock if it is to give way.
+    fn read_to_put(&mut self, by: u32, cpu: CpuId, last: usize) -> Option<ReadClock> {
+        if self.cpu(by).clocks.contains_key(&cpu.0) || self.sched.is_idle(cpu) {
+            return None;
+        }
+        let next = self.next_on_cpu[last]?;
+        let (begun, end) = (self.records[last].ts, self.records[next].ts);
+        let charge = self.charges[cpu.idx()].next.map(|(_, _, clock)| clock);
+        let charge = charge.or(self.cpus[cpu.idx()].pending_clock);
+        let charge = charge.filter(|clock| (begun..=end).contains(clock));
+        let told = self.probed_clock(Some(next)).or(charge);
+        let reads = &mut self.clock_reads.put;
+        if let Some(told) = charge.filter(|_| begun < end) {
+            reads.note(scaled(told - begun, WHOLE, end - begun));
+        }
+        let usual = begun + scaled(end - begun, reads.usual(), WHOLE);
+        Some(ReadClock {
+            cpu,
+            now: told.unwrap_or(usual),
+            guessed: told.is_none(),
+        })
+    }
+
     /// The clock of a queue that a wakeup ending with a record read, if a charge tells it: one that is `recorded`, or the next
     /// one there.
     pub(super) fn read_by_wakeup(
@@ -110,7 +185,7 @@ impl Follower<'_> {
             (begun..=reading.end).contains(&clock).then_some(clock)
         });
         if let Some(clock) = told {
-            self.wakeup_reads.note(reading, clock);
+            self.clock_reads.note(reading, clock);
         }
         told
     }
@@ -122,7 +197,7 @@ mod tests {
 
     #[test]
     fn wakeups_tell_when_the_next_one_reads_the_clock() {
-        let mut reads = WakeupReads::default();
+        let mut reads = ClockReads::default();
         let of = |begun, end| Reading {
             begun,
             end,
