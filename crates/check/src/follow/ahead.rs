@@ -62,6 +62,17 @@ pub(super) fn next_on_cpu(records: &[Record]) -> Vec<Option<usize>> {
     next
 }
 
+/// The time by each record in sequence: it comes no later than any after it, though it may have been written later.
+pub(super) fn reached(records: &[Record]) -> Vec<u64> {
+    let mut reached = vec![0; records.len()];
+    let mut least = u64::MAX;
+    for (at, r) in records.iter().enumerate().rev() {
+        least = least.min(r.ts);
+        reached[at] = least;
+    }
+    reached
+}
+
 /// The last switch of each thread that has a name for it which the next one has no longer: then it starts a program, or
 /// renames itself.
 pub(super) fn last_old_names(records: &[Record]) -> BTreeMap<i32, usize> {
@@ -97,6 +108,12 @@ mod tests {
             slept_on: 0,
         };
         record(cpu, what)
+    }
+
+    #[test]
+    fn what_was_written_late_comes_no_later_than_what_it_overtakes() {
+        let records = [5, 90, 20, 30].map(|ts| Record::of_task(ts, 0, What::Timer));
+        assert_eq!(reached(&records), [5, 20, 20, 30]);
     }
 
     #[test]

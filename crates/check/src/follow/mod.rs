@@ -165,6 +165,8 @@ pub(crate) struct Follower<'a> {
     wakees: Wakees,
     /// The next record of the same CPU, for each record.
     next_on_cpu: Vec<Option<usize>>,
+    /// When each record is followed: no later than what was written before the records that it overtakes.
+    reached: Vec<u64>,
     /// The last record with an old name of each thread that gets another one.
     old_names: BTreeMap<i32, usize>,
     /// Some records show virtual runtimes.
@@ -285,6 +287,7 @@ impl<'a> Follower<'a> {
             parents: BTreeMap::new(),
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
             next_on_cpu,
+            reached: ahead::reached(records),
             old_names: ahead::last_old_names(records),
             shows_state: gaps::shows_state(records),
             sessions: Sessions::default(),
@@ -325,7 +328,7 @@ impl<'a> Follower<'a> {
                 continue;
             }
             self.at = at;
-            if self.jiffies.pass(record.ts) {
+            if self.jiffies.pass(self.reached[at]) {
                 self.sched.follow_jiffies(self.jiffies.now());
             }
             self.limit_clocks(record);

@@ -1,5 +1,5 @@
 //! The sequence in which records are followed: by time, but what a balancing pass did from its first move on comes at once, with
-//! the switch that it was for.
+//! the switch that it was for; and so does the end of a wakeup or switch with the probe that shows how it ends.
 //!
 //! Model. The queues are locked meanwhile, and what other CPUs record in between comes after. Where another CPU queues a task
 //!        meanwhile on the queue to which the pass goes, and none has to do with the one from which it comes, the pass comes when
@@ -118,7 +118,7 @@ fn order(
             }
             pass
         } else {
-            vec![at]
+            call_from(records, next_on_cpu, at)
         };
         for at in next {
             followed[at] = true;
@@ -145,6 +145,31 @@ fn pass_from(
     };
     let next = |&at: &usize| next_on_cpu[at].filter(|_| !switches(at)).filter(goes_on);
     std::iter::successors(Some(first), next).collect()
+}
+
+/// A record, and where it is the last probe of a wakeup or a switch, all that comes until that ends.
+fn call_from(records: &[Record], next_on_cpu: &[Option<usize>], first: usize) -> Vec<usize> {
+    let alone = vec![first];
+    let Some(probed) = records[first].what.probed() else {
+        return alone;
+    };
+    let ends = |what: &What| match probed {
+        ProbePoint::PlaceEntity => matches!(what, What::Wakeup { .. } | What::WakeupNew { .. }),
+        ProbePoint::SetNextEntity => matches!(what, What::Switch { .. }),
+        _ => false,
+    };
+    let context = |at: usize| (records[at].irq, records[at].softirq);
+    let next = |&at: &usize| next_on_cpu[at].filter(|&next| context(next) == context(first));
+    let mut call = alone.clone();
+    for at in std::iter::successors(next(&first), next) {
+        call.push(at);
+        match &records[at].what {
+            what if ends(what) => return call,
+            What::Runtime { .. } => {}
+            _ => break,
+        }
+    }
+    alone
 }
 
 /// What the records so far tell of CPUs and tasks.
@@ -257,6 +282,7 @@ mod tests {
     use super::*;
     use crate::follow::ahead::next_on_cpu;
     use crate::record::Party;
+    use fairwind_sched::probe::NOTHING_SHOWN;
 
     fn record(cpu: u32, what: What) -> Record {
         Record::of_task(0, cpu, what)
@@ -350,6 +376,46 @@ mod tests {
             ];
             assert_eq!(order_of(&records), expected, "priority {prio}");
         }
+    }
+
+    #[test]
+    fn a_wakeup_and_a_switch_end_with_the_probe_that_shows_how() {
+        let probe = |cpu, point| {
+            let (address, flags, clock) = (1, None, None);
+            let values = Box::new(NOTHING_SHOWN);
+            let probe = What::Probe {
+                point,
+                address,
+                values,
+                flags,
+                clock,
+            };
+            record(cpu, probe)
+        };
+        let wakeup = || {
+            let (pid, prio, target) = (7, 120, 0);
+            record(0, What::Wakeup { pid, prio, target })
+        };
+        let runs = || switch(0, TASKS, PrevState::Runnable);
+        let other = || waking(1, 9);
+        let (places, sets) = (ProbePoint::PlaceEntity, ProbePoint::SetNextEntity);
+        // Its waker is held up before it charges the task that runs there.
+        let stalled = [
+            probe(0, places),
+            probe(0, places),
+            other(),
+            record(0, charge(5)),
+            wakeup(),
+        ];
+        assert_eq!(order_of(&stalled), [0, 1, 3, 4, 2]);
+        assert_eq!(order_of(&[probe(0, sets), other(), runs()]), [0, 2, 1]);
+        // What these probes show does not end so.
+        assert_eq!(order_of(&[probe(0, sets), other(), wakeup()]), [0, 1, 2]);
+        assert_eq!(order_of(&[probe(0, places), other(), runs()]), [0, 1, 2]);
+        assert_eq!(
+            order_of(&[record(0, charge(5)), other(), runs()]),
+            [0, 1, 2]
+        );
     }
 
     #[test]

@@ -103,14 +103,14 @@ impl Follower<'_> {
     /// Has softirqs that move nothing run that do so before the record at `at`.
     pub(super) fn run_softirqs(&mut self, at: usize) {
         let records = self.records;
-        let next = &records[at];
+        let (next, reached) = (&records[at], self.reached[at]);
         let other_context = !next.hardirq() || next.what == What::Timer;
         let has_run =
-            |raised: &Raised| raised.at <= next.ts || next.cpu == raised.cpu.0 && other_context;
+            |raised: &Raised| raised.at <= reached || next.cpu == raised.cpu.0 && other_context;
         while let Some(first) = self.raised.iter().position(has_run) {
             let raised = self.raised.remove(first);
             self.limit_clocks_at(next.cpu, at);
-            let r = Record::of_task(raised.at.min(next.ts), raised.by, What::Timer);
+            let r = Record::of_task(raised.at.min(reached), raised.by, What::Timer);
             self.balance_quietly(&r, raised.cpu, raised.clock.midpoint(r.ts));
         }
     }

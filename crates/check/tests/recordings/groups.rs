@@ -8,7 +8,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5295, 4895),
+            (Measure::State, 5295, 4896),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 292),
@@ -36,7 +36,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10501, 9028),
+            (Measure::State, 10501, 9044),
             (Measure::Pick, 906, 888),
             (Measure::Preemption, 875, 869),
             (Measure::Placement, 532, 526),
@@ -78,7 +78,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7739),
+            (Measure::State, 8284, 7742),
             (Measure::Pick, 1321, 1320),
             (Measure::Preemption, 1331, 1329),
             (Measure::Placement, 256, 251),
@@ -92,7 +92,7 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7563, 6996),
+            (Measure::State, 7563, 7006),
             (Measure::Pick, 802, 801),
             (Measure::Preemption, 1374, 1374),
             (Measure::Placement, 296, 294),
@@ -120,10 +120,10 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46217),
-            (Measure::Pick, 17096, 17085),
+            (Measure::State, 46643, 46245),
+            (Measure::Pick, 17098, 17097),
             (Measure::Preemption, 658, 657),
-            (Measure::Placement, 228, 222),
+            (Measure::Placement, 228, 223),
             (Measure::Balance, 22, 21),
         ],
     );
@@ -148,10 +148,10 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16461, 15391),
+            (Measure::State, 16461, 15406),
             (Measure::Pick, 2795, 2795),
             (Measure::Preemption, 1829, 1829),
-            (Measure::Placement, 1594, 1584),
+            (Measure::Placement, 1625, 1619),
             (Measure::Balance, 126, 118),
         ],
     );
@@ -179,7 +179,7 @@ fn limits_set_late_of_6_12() {
             (Measure::State, 7403, 6833),
             (Measure::Pick, 707, 705),
             (Measure::Preemption, 599, 596),
-            (Measure::Placement, 575, 568),
+            (Measure::Placement, 575, 558),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -204,11 +204,11 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 10947),
+            (Measure::State, 12875, 10993),
             (Measure::Pick, 1458, 1455),
             (Measure::Preemption, 1268, 1266),
             (Measure::Placement, 746, 732),
-            (Measure::Balance, 117, 104),
+            (Measure::Balance, 117, 103),
         ],
     );
 }
@@ -232,11 +232,11 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13727),
+            (Measure::State, 14717, 13732),
             (Measure::Pick, 2367, 2365),
             (Measure::Preemption, 2780, 2780),
             (Measure::Placement, 841, 835),
-            (Measure::Balance, 86, 80),
+            (Measure::Balance, 86, 79),
         ],
     );
 }

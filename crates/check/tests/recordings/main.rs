@@ -63,10 +63,10 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11624),
+            (Measure::State, 11894, 11629),
             (Measure::Pick, 1554, 1554),
             (Measure::Preemption, 1259, 1259),
-            (Measure::Placement, 683, 677),
+            (Measure::Placement, 685, 679),
             (Measure::Balance, 81, 74),
         ],
     );
@@ -130,7 +130,7 @@ fn wakers_on_smt_of_6_12() {
             (Measure::State, 3660, 3660),
             (Measure::Pick, 1180, 1180),
             (Measure::Preemption, 1153, 1153),
-            (Measure::Placement, 135, 133),
+            (Measure::Placement, 136, 134),
             (Measure::Balance, 67, 67),
         ],
     );
@@ -144,7 +144,7 @@ fn mix_on_smt_of_6_12() {
             (Measure::State, 3658, 3658),
             (Measure::Pick, 704, 704),
             (Measure::Preemption, 473, 472),
-            (Measure::Placement, 311, 305),
+            (Measure::Placement, 311, 306),
             (Measure::Balance, 39, 38),
         ],
     );
@@ -197,10 +197,10 @@ fn sessions_of_6_12() {
     expect(
         "sessions-6.12",
         &[
-            (Measure::State, 9114, 8977),
+            (Measure::State, 9114, 8978),
             (Measure::Pick, 1843, 1843),
             (Measure::Preemption, 1507, 1506),
-            (Measure::Placement, 381, 378),
+            (Measure::Placement, 383, 380),
             (Measure::Balance, 16, 15),
         ],
     );
@@ -242,7 +242,7 @@ fn stops_of_6_12() {
             (Measure::State, 5489, 5488),
             (Measure::Pick, 965, 965),
             (Measure::Preemption, 595, 595),
-            (Measure::Placement, 598, 596),
+            (Measure::Placement, 602, 600),
             (Measure::Balance, 34, 33),
         ],
     );
@@ -284,8 +284,8 @@ fn race_sched_of_6_12() {
             (Measure::State, 14914, 14910),
             (Measure::Pick, 2337, 2336),
             (Measure::Preemption, 1071, 1070),
-            (Measure::Placement, 1515, 1501),
-            (Measure::Balance, 115, 93),
+            (Measure::Placement, 1516, 1503),
+            (Measure::Balance, 113, 96),
         ],
     );
 }
@@ -298,7 +298,7 @@ fn herds_of_6_12() {
             (Measure::State, 14253, 14252),
             (Measure::Pick, 2119, 2119),
             (Measure::Preemption, 1173, 1173),
-            (Measure::Placement, 1757, 1707),
+            (Measure::Placement, 1853, 1805),
             (Measure::Balance, 326, 295),
         ],
     );
@@ -398,7 +398,7 @@ fn many_cpus_of_6_12() {
             (Measure::State, 7193, 7192),
             (Measure::Pick, 352, 352),
             (Measure::Preemption, 386, 386),
-            (Measure::Placement, 922, 902),
+            (Measure::Placement, 927, 906),
             (Measure::Balance, 102, 98),
         ],
     );
@@ -426,7 +426,7 @@ fn cpus_that_tasks_may_use_of_6_12() {
             (Measure::State, 19844, 19838),
             (Measure::Pick, 2027, 2027),
             (Measure::Preemption, 2734, 2733),
-            (Measure::Placement, 1928, 1862),
+            (Measure::Placement, 1930, 1867),
             (Measure::Balance, 84, 69),
         ],
     );

@@ -27,12 +27,15 @@ impl Sched {
         }
     }
 
-    /// The time by now: it goes on while the clock of a CPU's queue stands still.
+    /// The time by now: it goes on while the clock of a CPU's queue stands still, but not beyond what is shown next.
     fn reached(&self, cpu: CpuId) -> Nanos {
-        let probes = self.probes.as_ref();
-        let reached = probes.and_then(|probes| probes.reached.get(cpu.idx()));
+        let Some(probes) = &self.probes else {
+            return self.now;
+        };
+        let reached = probes.reached.get(cpu.idx());
         let reached = reached.filter(|(clock, _)| *clock == self.rqs[cpu].clock);
-        reached.map_or(self.now, |&(clock, at)| at.max(clock))
+        let next = probes.told.first().map_or(Nanos::MAX, |told| told.at);
+        reached.map_or(self.now, |&(clock, at)| at.min(next).max(clock))
     }
 
     pub(super) fn note_contribution(&mut self, cfs_rq: CfsRqId) {
@@ -146,10 +149,11 @@ impl Sched {
 
 #[cfg(test)]
 mod tests {
+    use crate::probe::{NOTHING_SHOWN, ProbePoint, Told};
     use crate::profile::{KernelProfile, Release};
     use crate::sched::Sched;
     use crate::topology::Topology;
-    use crate::units::{CfsRqId, CpuId, GroupId};
+    use crate::units::{CfsRqId, CpuId, GroupId, SeId};
     use alloc::vec::Vec;
 
     /// A group, and its queue on the only CPU of a scheduler that follows another.
@@ -197,5 +201,25 @@ mod tests {
         }
         assert_eq!(contributed, [100, 100, 300]);
         assert_eq!(sched.cfs_rqs[queue].last_update_tg_load_avg, 6_030_000);
+    }
+
+    #[test]
+    fn what_is_shown_next_is_not_over_yet() {
+        let (mut sched, _, queue) = group_on_one_cpu();
+        sched.now = 5_000_000;
+        sched.rqs[CpuId(0)].clock = sched.now;
+        let probes = sched.probes.as_mut().unwrap();
+        // The CPU was held up for 8 ms after it had shown where it placed an entity.
+        probes.set_reached(CpuId(0), 5_000_000, 13_000_000);
+        probes.told.push(Told {
+            point: ProbePoint::PlaceEntity,
+            se: SeId::NONE,
+            id: 1,
+            at: 5_020_000,
+            values: NOTHING_SHOWN,
+        });
+        sched.cfs_rqs[queue].avg.load_avg = 100;
+        sched.update_and_note_contribution(queue);
+        assert_eq!(sched.cfs_rqs[queue].last_update_tg_load_avg, 5_020_000);
     }
 }
