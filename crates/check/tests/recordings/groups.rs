@@ -8,7 +8,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5295, 4896),
+            (Measure::State, 5295, 4894),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 292),
@@ -78,7 +78,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7742),
+            (Measure::State, 8284, 7744),
             (Measure::Pick, 1321, 1320),
             (Measure::Preemption, 1331, 1329),
             (Measure::Placement, 256, 251),
@@ -120,7 +120,7 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46245),
+            (Measure::State, 46643, 46242),
             (Measure::Pick, 17098, 17097),
             (Measure::Preemption, 658, 657),
             (Measure::Placement, 228, 223),
@@ -204,7 +204,7 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12875, 10993),
+            (Measure::State, 12875, 10994),
             (Measure::Pick, 1458, 1455),
             (Measure::Preemption, 1268, 1266),
             (Measure::Placement, 746, 732),

@@ -2,10 +2,11 @@
 //!
 //! Model.      The entity runs and is given weights, and others are placed beside it by the virtual time of their queue. What is
 //!             left of its slice in the end goes with the weights and not with the queue's virtual time. If the other kernel
-//!             has another rest, something was different there: what it ran for last, which no record tells of a group; what
-//!             other CPUs contributed to the group's load from one of the weights on, be it that it had another weight
-//!             before; or one of the weights alone. It is what leaves exactly as much, and puts the entity exactly where it
-//!             was told to be; if nothing does, the others' contributions that leave as much.
+//!             has another rest, something was different there: what weighs below it, which is told before it; what it ran
+//!             for last, which no record tells of a group; what other CPUs contributed to the group's load from one or two of
+//!             the weights on, be it that it had another weight before; or one of the weights alone. It is what leaves
+//!             exactly as much, and puts the entity exactly where it was told to be; if nothing does, the others'
+//!             contributions that leave as much.
 //! Units.      ns of virtual time, weights in 1024ths.
 //! Source.     kernel/sched/fair.c `update_curr`, `reweight_eevdf`, `calc_group_shares`, `place_entity` @ 6.12.
 
@@ -49,7 +50,11 @@ pub(super) struct Others {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weighing {
     pub(super) shares: i64,
-    pub(super) load: i64,
+    /// What its own queue weighs, and that queue's average load.
+    pub(super) queue_weight: u64,
+    pub(super) load_avg: i64,
+    /// The clock.
+    pub(super) now: Nanos,
     /// What other CPUs contribute.
     pub(super) others: i64,
     pub(super) queue: Others,
@@ -84,6 +89,8 @@ pub(super) enum Step {
 pub(super) enum Change {
     /// It was not.
     Nothing,
+    /// Only what is below it weighed something else.
+    Below,
     /// It weighed something else before, and other CPUs contributed so much more from a step on.
     Others { before: u64, first: usize, by: i64 },
     /// Other CPUs contributed so much more from one step on, and so much from a later one on.
@@ -111,6 +118,8 @@ pub(crate) struct Course {
     /// Its `sum_exec_runtime` after the last step.
     pub(super) ran: Nanos,
     pub(super) steps: Vec<Step>,
+    /// By how much what is below it weighed more than in ours, from which clock on.
+    pub(super) below: Vec<(Nanos, i64)>,
 }
 
 impl Place {
@@ -146,10 +155,17 @@ impl Place {
 }
 
 impl Weighing {
-    /// The weight if the others contribute so much more.
-    fn weight(&self, by: i64) -> u64 {
-        let shares = self.shares.wrapping_mul(self.load);
-        let total = self.others + by + self.load;
+    /// What its queue contributes if that weighs so much more.
+    fn load(&self, below: i64) -> i64 {
+        let weight = self.queue_weight.saturating_add_signed(below);
+        scale_load_down(weight).cast_signed().max(self.load_avg)
+    }
+
+    /// The weight if its queue weighs so much more, and the others contribute so much more.
+    fn weight(&self, below: i64, by: i64) -> u64 {
+        let load = self.load(below);
+        let shares = self.shares.wrapping_mul(load);
+        let total = self.others + by + load;
         let weight = shares.checked_div(total).unwrap_or(shares);
         let least = MIN_SHARES.cast_signed();
         weight.clamp(least, self.shares.max(least)).cast_unsigned()
@@ -199,6 +215,14 @@ impl Course {
         self.steps.len() < MAX_STEPS
     }
 
+    /// By how much what is below it weighed more at a clock.
+    fn below_at(&self, now: Nanos) -> i64 {
+        let mut since = self.below.iter().rev();
+        since
+            .find(|(from, _)| *from <= now)
+            .map_or(0, |(_, more)| *more)
+    }
+
     /// The weights that were given, the last one first.
     fn weighings(&self) -> impl Iterator<Item = (usize, &Weighing)> {
         let steps = self.steps.iter().enumerate().rev();
@@ -216,6 +240,24 @@ impl Course {
 
     /// Where it ends with a change.
     pub(super) fn end(&self, change: Change) -> End {
+        self.walk(change, |_, _| {})
+    }
+
+    /// By how much more than in ours it weighs with a change, from which clock on.
+    pub(super) fn heavier(&self, change: Change) -> Vec<(Nanos, i64)> {
+        let mut ours = Vec::new();
+        self.walk(Change::Nothing, |_, weight| ours.push(weight));
+        let mut ours = ours.into_iter();
+        let mut heavier = Vec::new();
+        self.walk(change, |now, weight| {
+            let more = weight.cast_signed() - ours.next().unwrap_or(weight).cast_signed();
+            heavier.push((now, more));
+        });
+        heavier
+    }
+
+    /// Walks it with a change, and gives each weight with its clock.
+    fn walk(&self, change: Change, mut weighed: impl FnMut(Nanos, u64)) -> End {
         let mut place = self.from;
         if let Change::Others { before, .. } = change {
             place.weight = before;
@@ -230,18 +272,30 @@ impl Course {
                     _ => place.run(*delta, *slice),
                 },
                 Step::Weighed(weighing) => {
+                    let below = if change == Change::Nothing {
+                        0
+                    } else {
+                        self.below_at(weighing.now)
+                    };
                     let weight = match change {
-                        Change::Others { first, by, .. } if at >= first => weighing.weight(by),
-                        Change::Twice { firsts, by } if at >= firsts[1] => weighing.weight(by[1]),
-                        Change::Twice { firsts, by } if at >= firsts[0] => weighing.weight(by[0]),
+                        Change::Others { first, by, .. } if at >= first => {
+                            weighing.weight(below, by)
+                        }
+                        Change::Twice { firsts, by } if at >= firsts[1] => {
+                            weighing.weight(below, by[1])
+                        }
+                        Change::Twice { firsts, by } if at >= firsts[0] => {
+                            weighing.weight(below, by[0])
+                        }
                         Change::Weight { step, weight } if step == at => weight,
-                        _ => weighing.weight(0),
+                        _ => weighing.weight(below, 0),
                     };
                     if weight != place.weight {
                         let average = weighing.queue.average(&place, more);
                         origin = weighing.queue.origin_at(average);
                         place.weigh(weighing, average, weight);
                     }
+                    weighed(weighing.now, place.weight);
                 }
                 Step::Placed(placing) => {
                     let average = placing.queue.average(&place, more);
@@ -282,12 +336,16 @@ impl Course {
     }
 
     fn is_likely(&self, change: Change) -> bool {
-        matches!(change, Change::Others { before, .. } if before == self.from.weight)
+        change == Change::Below
+            || matches!(change, Change::Others { before, .. } if before == self.from.weight)
     }
 
     /// The changes that leave about so much of the slice, the likely ones first.
     fn changes(&self, left: i64) -> Vec<Change> {
         let mut changes = Vec::new();
+        if !self.below.is_empty() {
+            changes.push(Change::Below);
+        }
         let mut steps = self.steps.iter().enumerate().rev();
         let ran = steps.find_map(|(step, done)| match done {
             Step::Ran { delta, .. } => Some((step, *delta)),
@@ -300,7 +358,7 @@ impl Course {
         }
         let before = self.from.weight;
         for (first, weighing) in self.weighings() {
-            let most = (weighing.others + weighing.load).saturating_mul(4);
+            let most = (weighing.others + weighing.load(0)).saturating_mul(4);
             let range = most.saturating_add(weighing.others).max(0).cast_unsigned();
             changes.extend(self.fitting(0, range, left, |less| {
                 let by = most - less.cast_signed();
@@ -422,7 +480,9 @@ mod tests {
     fn course(others: i64) -> Course {
         let weighing = Weighing {
             shares: 1 << 20,
-            load: 1024,
+            queue_weight: 1 << 20,
+            load_avg: 1000,
+            now: 0,
             others,
             queue: queue(),
             lag_limit: 5_600_000,
@@ -435,6 +495,7 @@ mod tests {
                 weight: 1 << 17,
             },
             ran: 0,
+            below: Vec::new(),
             steps: vec![ran(4_000_000), Step::Weighed(weighing), ran(50_000)],
         }
     }
@@ -496,6 +557,26 @@ mod tests {
             panic!("it weighed 700 more before, and others contributed 3 more");
         };
         assert_eq!((before, by, place), ((1 << 17) + 700, 3, told));
+    }
+
+    #[test]
+    fn what_is_below_it_weighed_more_from_a_clock_on() {
+        let heavier = |below| {
+            let mut course = course(7168);
+            if let Step::Weighed(weighing) = &mut course.steps[1] {
+                weighing.now = 5000;
+            }
+            course.below = below;
+            course
+        };
+        let told = heavier(vec![(3000, 1 << 14), (6000, 1 << 18)]);
+        let told = told.end(Change::Below).place;
+        assert_ne!(end(&course(7168)), told);
+        let ours = heavier(vec![(5000, 1 << 14)]);
+        assert_eq!(end(&ours), end(&course(7168)), "ours knows nothing of it");
+        assert_eq!(found(&ours, told), Some((Change::Below, told)));
+        let more = told.weight.cast_signed() - end(&ours).weight.cast_signed();
+        assert_eq!(ours.heavier(Change::Below), [(5000, more)]);
     }
 
     #[test]

@@ -8,10 +8,9 @@
 //! Not here.   6.18, whose `reweight_entity` places the entity anew: what ours gives it is not noted, so nothing is found.
 
 use super::course::{Change, Course, End, Others, Place, Placing, ROUNDING, Step, Weighing};
-use crate::entity::scale_load_down;
 use crate::probe::{ProbeField, ProbeValues};
 use crate::sched::Sched;
-use crate::units::{CfsRqId, SeId};
+use crate::units::{CfsRqId, Nanos, SeId};
 use alloc::vec::Vec;
 
 impl Sched {
@@ -46,10 +45,11 @@ impl Sched {
         let entity = &self.ses[se];
         let g = &self.cfs_rqs[entity.my_q];
         let tg = &self.groups[g.tg];
-        let load = scale_load_down(g.load.weight).max(g.avg.load_avg);
         let weighing = Weighing {
             shares: tg.shares.cast_signed(),
-            load: load.cast_signed(),
+            queue_weight: g.load.weight,
+            load_avg: g.avg.load_avg.cast_signed(),
+            now: self.rqs[g.cpu].clock,
             others: tg.load_avg - g.tg_load_avg_contrib.cast_signed(),
             queue: self.others_of(cfs_rq, se),
             lag_limit: (2 * entity.slice).max(self.tick_nsec()),
@@ -114,6 +114,7 @@ impl Sched {
             },
             ran: entity.sum_exec_runtime,
             steps: Vec::new(),
+            below: Vec::new(),
         }
     }
 
@@ -156,6 +157,7 @@ impl Sched {
         let Some((change, end)) = course.solve(vruntime, left) else {
             return;
         };
+        self.note_below(se, course.heavier(change));
         let gcfs_rq = self.ses[se].my_q;
         // What was told since then is not off by that.
         if let Change::Others { by, .. } = change
@@ -168,6 +170,16 @@ impl Sched {
         }
         if end.place.vruntime.abs_diff(vruntime) <= ROUNDING {
             self.move_placed(cfs_rq, se, &end);
+        }
+    }
+
+    /// An entity weighed so much more than in ours, from these clocks on: so did the queue that it is on.
+    fn note_below(&mut self, se: SeId, heavier: Vec<(Nanos, i64)>) {
+        let parent = self.ses[se].parent;
+        let courses = self.probes.as_mut().map(|probes| &mut probes.courses);
+        let course = courses.and_then(|courses| courses.get_mut(parent.idx())?.as_mut());
+        if let Some(course) = course.filter(|_| parent.is_some()) {
+            course.below = heavier;
         }
     }
 
