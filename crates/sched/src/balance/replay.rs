@@ -75,10 +75,12 @@ impl Sched {
     pub(super) fn update_locked_clock(&mut self, cpu: CpuId) {
         let read = self.probes.as_ref().map(|probes| &probes.read_by_pass);
         let read = read.and_then(|read| read.iter().find(|read| read.cpu == cpu));
+        let Some(&read) = read else {
+            self.update_rq_clock(cpu);
+            return;
+        };
         let now = self.now;
-        if let Some(read) = read {
-            self.set_time(read.now);
-        }
+        self.set_time(read.now);
         self.update_rq_clock(cpu);
         self.set_time(now);
     }
@@ -276,5 +278,42 @@ impl Sched {
             self.follow_attach(m.task, m.dest_now);
         }
         moves.len() - moved.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::probe::ReadClock;
+    use crate::profile::{KernelProfile, Release};
+    use crate::sched::Sched;
+    use crate::topology::Topology;
+    use crate::units::CpuId;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_pass_reads_the_clocks_that_the_other_kernel_read() {
+        let profile = KernelProfile::new(Release::V6_12, 2);
+        let mut sched = Sched::new(profile, Topology::regular(1, 2, 1));
+        sched.hold_probes();
+        let [told, other] = [0, 1].map(CpuId);
+        sched.set_time(9000);
+        sched.lock_at(Vec::from([ReadClock {
+            cpu: told,
+            now: 5000,
+            guessed: true,
+        }]));
+        let read = |sched: &mut Sched| {
+            let locked = |cpu| {
+                sched.update_locked_clock(cpu);
+                assert_eq!(sched.now, 9000);
+                sched.rqs[cpu].clock
+            };
+            [told, other].map(locked)
+        };
+        assert_eq!(read(&mut sched), [5000, 9000]);
+        assert_eq!(sched.probes.as_ref().unwrap().guessed, [told]);
+        sched.lock_at(Vec::new());
+        assert_eq!(read(&mut sched), [9000, 9000]);
+        assert!(sched.probes.unwrap().guessed.is_empty());
     }
 }

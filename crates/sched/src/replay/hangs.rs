@@ -183,6 +183,10 @@ mod tests {
         sched.sched_move_task(grouped, group, 2000);
         sched.note_hanging_place(root, se);
         assert_eq!(sched.hangs(se), Some(HangsOn::Clock));
+        let group = sched.cfs_rqs[root].curr;
+        sched.note_hanging_charge(group);
+        assert_eq!(sched.hangs(group), Some(HangsOn::Clock));
+        sched.end_hanging(group);
         sched.end_hanging(se);
         sched.guess_clock(None);
         sched.note_hanging_place(root, se);

@@ -133,6 +133,37 @@ mod tests {
     use crate::units::{CpuId, GroupId};
 
     #[test]
+    fn a_weight_that_is_told_moves_nothing() {
+        let profile = KernelProfile::new(Release::V6_12, 1);
+        let mut sched = Sched::new(profile, Topology::regular(1, 1, 1));
+        let cpu = CpuId(0);
+        let group = sched.create_group(GroupId::ROOT, 0);
+        for grouped in [false, true] {
+            let task = sched.spawn(cpu, 0);
+            if grouped {
+                sched.sched_move_task(task, group, 0);
+            }
+            sched.wake_up_new_task(cpu, task, 0);
+        }
+        sched.schedule(cpu, 0, true);
+        sched.follow_charge(cpu, 3_000_000);
+        let (root, queue) = (sched.rqs[cpu].cfs, sched.groups[group].cfs_rq[0]);
+        let se = sched.cfs_rqs[queue].se;
+        let stands = |sched: &Sched| {
+            let entity = &sched.ses[se];
+            let origin = sched.cfs_rqs[root].zero_vruntime;
+            (entity.vruntime, entity.deadline, origin)
+        };
+        let before = stands(&sched);
+        sched.follow_weight(root, se, 1 << 19);
+        assert_eq!(stands(&sched), before);
+        assert_eq!(sched.ses[se].load.weight, 1 << 19);
+        assert_eq!(sched.cfs_rqs[root].load.weight, 3 << 19);
+        sched.avg_vruntime(root);
+        assert_ne!(stands(&sched).2, before.2, "asking for the average does");
+    }
+
+    #[test]
     fn a_weight_tells_what_other_cpus_contribute() {
         let profile = KernelProfile::new(Release::V6_12, 3);
         let mut sched = Sched::new(profile, Topology::regular(1, 3, 1));
