@@ -9,7 +9,7 @@
 use crate::cpumask::CpuMask;
 use crate::pelt::SchedAvg;
 use crate::sched::Sched;
-use crate::task::TaskState;
+use crate::task::{Class, TaskState};
 use crate::units::{CfsRqId, CpuId, Nanos, SeId, TaskId};
 use alloc::vec::Vec;
 
@@ -148,8 +148,16 @@ impl Sched {
             return false;
         }
         let id = self.mask_id(cpus);
+        let weight = cpus.weight() as u32;
         let t = &mut self.tasks[task];
-        (t.cpus, t.nr_cpus_allowed) = (id, cpus.weight() as u32);
+        let before = core::mem::replace(&mut t.nr_cpus_allowed, weight);
+        t.cpus = id;
+        if t.class == Class::Rt && t.is_queued() {
+            let cpu = t.cpu;
+            let migratory = &mut self.rqs[cpu].rt.nr_migratory;
+            *migratory = *migratory + u32::from(weight > 1) - u32::from(before > 1);
+            self.update_rt_overload(cpu);
+        }
         true
     }
 
@@ -198,6 +206,27 @@ mod tests {
     use alloc::string::String;
 
     const MS: Nanos = 1_000_000;
+
+    #[test]
+    fn a_queue_counts_the_real_time_tasks_that_may_still_go_elsewhere() {
+        let profile = KernelProfile::new(Release::V6_12, 2);
+        let mut sched = Sched::new(profile, Topology::regular(1, 2, 1));
+        let task = sched.spawn(CpuId(0), 0);
+        let attr = SchedAttr {
+            policy: Policy::Fifo,
+            priority: 1,
+            ..SchedAttr::normal(0)
+        };
+        sched.sched_setscheduler(task, attr, 0).unwrap();
+        sched.wake_up_new_task(CpuId(0), task, 0);
+        let migratory = |sched: &Sched| sched.rqs[CpuId(0)].rt.nr_migratory;
+        assert_eq!(migratory(&sched), 1);
+        let alone = CpuMask::of(2, [CpuId(0)]);
+        for (cpus, expected) in [(alone, 0), (sched.active.clone(), 1)] {
+            assert!(sched.follow_cpus_allowed(task, &cpus));
+            assert_eq!(migratory(&sched), expected);
+        }
+    }
 
     /// All that is taken back, as text.
     fn all(sched: &Sched) -> String {

@@ -137,7 +137,7 @@ impl Sched {
         }
     }
 
-    fn update_rt_overload(&mut self, cpu: CpuId) {
+    pub(crate) fn update_rt_overload(&mut self, cpu: CpuId) {
         let overloaded = (self.rt_rules.is_overloaded)(&self.rqs[cpu].rt);
         if overloaded != self.rqs[cpu].rt.overloaded {
             self.rqs[cpu].rt.overloaded = overloaded;
