@@ -172,6 +172,17 @@ pub(crate) fn reweight_load_avg(cfs: &mut CfsRq, entity: &mut SchedEntity, weigh
     enqueue_load_avg(cfs, entity);
 }
 
+/// Gives an entity another weight, which its queue counts, too.
+pub(crate) fn give_weight(cfs: &mut CfsRq, entity: &mut SchedEntity, weight: u64) {
+    let before = entity.load.weight;
+    dequeue_load_avg(cfs, entity);
+    reweight_load_avg(cfs, entity, weight);
+    if entity.on_rq {
+        cfs.load.sub(before);
+        cfs.load.add(weight);
+    }
+}
+
 /// Tells a queue's group what this CPU contributes, if that changed by more than 1/64; true if the group was told.
 pub(crate) fn contribute_tg_load_avg(
     cfs: &mut CfsRq,

@@ -1,8 +1,8 @@
 //! When wakeups and passes read the clock of the queue that they put a task on or take one from.
 //!
-//! Model.   A wakeup does so between its first record and the one that ends it. Where the task that runs there is charged, that tells
-//!          the clock, be it in a later call: one that has been asked to give way is charged by the clock of the wakeup. How
-//!          much of the wakeup had passed by then is much the same throughout a recording, and stands for it where nothing
+//! Model.   A wakeup does so between its first record and the one that ends it. Where the task that runs there is charged, that
+//!          tells the clock, be it in a later call: one that has been asked to give way is charged by the clock of the wakeup.
+//!          How much of the wakeup had passed by then is much the same throughout a recording, and stands for it where nothing
 //!          tells the clock. A wakeup that another CPU has left to this one begins without a record: there it is the
 //!          time before the last record. A pass reads the clock of the queue that it takes tasks from as long before its first
 //!          move's record as is usual, and that of its own queue between its last move's record and the CPU's next one.

@@ -16,15 +16,7 @@ impl Sched {
         if self.ses[se].on_rq && self.cfs_rqs[cfs_rq].curr == se {
             self.update_curr_cfs(cfs_rq);
         }
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        let entity = &mut self.ses[se];
-        let old_weight = entity.load.weight;
-        load::dequeue_load_avg(cfs, entity);
-        load::reweight_load_avg(cfs, entity, weight);
-        if entity.on_rq {
-            cfs.load.sub(old_weight);
-            cfs.load.add(weight);
-        }
+        load::give_weight(&mut self.cfs_rqs[cfs_rq], &mut self.ses[se], weight);
     }
 
     pub(super) fn update_cfs_group_cfs(&mut self, se: SeId, gcfs_rq: CfsRqId) {

@@ -42,7 +42,7 @@ pub(super) struct Others {
     /// Σ w·(v − v0) and Σ w.
     pub(super) sum: i64,
     pub(super) sum_weight: i64,
-    /// `v0`, which is the virtual time itself in ours.
+    /// `v0`, to which ours had last moved it.
     pub(super) origin: Vruntime,
 }
 

@@ -33,15 +33,7 @@ impl Sched {
         if waits {
             (self.fair.timeline_remove)(self, cfs_rq, se);
         }
-        let cfs = &mut self.cfs_rqs[cfs_rq];
-        let entity = &mut self.ses[se];
-        let old_weight = entity.load.weight;
-        load::dequeue_load_avg(cfs, entity);
-        load::reweight_load_avg(cfs, entity, weight);
-        if entity.on_rq {
-            cfs.load.sub(old_weight);
-            cfs.load.add(weight);
-        }
+        load::give_weight(&mut self.cfs_rqs[cfs_rq], &mut self.ses[se], weight);
         if waits {
             (self.fair.timeline_add)(self, cfs_rq, se);
         }
