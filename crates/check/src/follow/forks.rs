@@ -1,13 +1,13 @@
 //! Forks, and where new tasks start.
 //!
 //! Model.  On 6.1 a fork charges the parent and places the child by that (`task_fork_fair`), and is recorded somewhat later
-//!         (`sched_process_fork`): interrupts may come between. The CPU is chosen right after the record.
+//!         (`sched_process_fork`): interrupts may come between. The CPU is chosen after the record.
 //! Source. kernel/fork.c `copy_process`, `kernel_clone`; kernel/sched/core.c `sched_cgroup_fork`, `wake_up_new_task` @ 6.1,
 //!         6.12.
 
 use super::Follower;
 use super::classify::NOT_ALLOWED;
-use super::placement::describe_cpus;
+use super::placement::{Answer, Question, describe_cpus};
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
 use crate::record::{Record, What};
@@ -51,8 +51,10 @@ impl Follower<'_> {
         self.sched.follow_charge(cpu, clock);
         self.name_task(child, task, comm);
         self.wakees.forked(parent, task);
-        if let Some(target) = self.forked_to(child) {
-            self.place_fork(r, child, [parent, task], target);
+        let free = self.sched.tasks[task].nr_cpus_allowed != 1;
+        if let Some(target) = self.forked_to(child).filter(|_| free) {
+            self.parents.insert(task, parent);
+            self.begin_placement_of_new(r, child, task, target);
         }
     }
 
@@ -79,19 +81,21 @@ impl Follower<'_> {
         None
     }
 
-    /// Asks where a new task would start: the kernel chooses right after it has recorded the fork.
-    fn place_fork(&mut self, r: &Record, pid: i32, [parent, task]: [TaskId; 2], kernel: CpuId) {
-        if self.sched.tasks[task].nr_cpus_allowed == 1 {
-            return;
-        }
-        let here = CpuId(r.cpu);
-        let now = self.clock_at(here, r.ts);
+    /// Asks where a new task would start.
+    pub(super) fn ask_placement_of_new(
+        &mut self,
+        r: &Record,
+        pid: i32,
+        question: Question,
+        kernel: CpuId,
+    ) -> Answer {
+        let Question { task, here, .. } = question;
+        let parent = self.parents[&task];
         let before = self.sched.before_placement(here, task);
-        let ours = self.sched.ask_fork_cpu(here, task, now);
+        let ours = question.ask(&mut self.sched, r.ts);
         self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
-            sched.ask_fork_cpu(here, task, now)
+            question.ask(sched, r.ts)
         });
-        self.parents.insert(task, parent);
         self.inherit_bounds(parent, task);
         // A child may use the CPUs that its parent may, and mostly lives too short to be seen on them.
         let unseen = |pid| !self.whereabouts.runs_on(pid, ours);
@@ -100,26 +104,33 @@ impl Follower<'_> {
         } else {
             Class::Ours
         };
-        let differs = (ours != kernel).then(|| {
-            let text = format!(
+        let text = if ours == kernel {
+            String::new()
+        } else {
+            format!(
                 "{} forked on cpu{}: kernel cpu{}, ours cpu{}; {}",
                 self.name(task),
                 r.cpu,
                 kernel.0,
                 ours.0,
                 describe_cpus(&self.sched),
-            );
-            (class, text)
-        });
+            )
+        };
         let baselines = Baselines {
             candidates: u64::from(self.sched.tasks[task].nr_cpus_allowed),
             fifo: Some(kernel == here),
             least_vruntime: None,
         };
-        let decision = Self::decision(r, Measure::Placement, "fork");
-        self.judge.judge(decision, baselines, differs);
         if ours != kernel {
+            let now = self.clock_at(here, r.ts);
             self.learn_start_utils(here, [kernel, ours], now);
+        }
+        Answer {
+            decision: Self::decision(r, Measure::Placement, "fork"),
+            ours,
+            class,
+            text,
+            baselines,
         }
     }
 

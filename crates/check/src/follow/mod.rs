@@ -17,6 +17,7 @@ mod attributes;
 mod balance;
 mod balance_again;
 mod changes;
+mod choosing;
 mod classify;
 mod clock;
 mod clock_limits;
@@ -26,6 +27,7 @@ mod cpu;
 mod early_wakeups;
 mod forks;
 mod goes_on;
+mod going_idle;
 mod grid;
 mod group_courses;
 mod idle_scan;
@@ -79,6 +81,7 @@ use crate::record::{Record, What};
 use affinity::Bounds;
 use ahead::Ahead;
 use changes::PassedOver;
+use choosing::Choosing;
 use clock_reads::ClockReads;
 use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
@@ -129,7 +132,11 @@ pub(crate) struct Follower<'a> {
     usually_queued: u64,
     /// When wakeups read the clocks of queues.
     clock_reads: ClockReads,
-    /// Wakeups whose CPU is being chosen.
+    /// How long going idle takes at least if the CPU looks for tasks.
+    looking_takes: u64,
+    /// How long choosing a CPU takes.
+    choosing: Choosing,
+    /// Tasks whose CPU is being chosen, by thread id.
     placements: BTreeMap<i32, Placement>,
     /// How each wakeup goes on, by the index of its `sched_waking`.
     ahead: BTreeMap<usize, Ahead>,
@@ -246,7 +253,10 @@ impl<'a> Follower<'a> {
         let tick_nsec = facts.profile.tick_nsec();
         let phases = Phases::find(facts, records);
         let next_on_cpu = ahead::next_on_cpu(records);
+        let ahead = ahead::wakeups(records);
+        let choosing = Choosing::usual(records, &ahead, &next_on_cpu);
         let nr_cpus = facts.topology.nr_cpus();
+        let times = Times::new(records, nr_cpus);
         let jiffies = Jiffies::new(facts.clock, tick_nsec, records, &next_on_cpu, nr_cpus);
         let phase = jiffies.phase();
         let first_jiffy = jiffies.now();
@@ -268,8 +278,10 @@ impl<'a> Follower<'a> {
             softirq_delay: 0,
             usually_queued: early_wakeups::usually_queued(records),
             clock_reads: ClockReads::default(),
+            looking_takes: going_idle::looking_takes(records, &times),
+            choosing,
             placements: BTreeMap::new(),
-            ahead: ahead::wakeups(records),
+            ahead,
             syncs: learned.syncs.clone(),
             learned,
             known_bounds: BTreeMap::new(),
@@ -295,7 +307,7 @@ impl<'a> Follower<'a> {
             weights: settings.weights,
             shown_weights: Vec::new(),
             addresses: BTreeMap::new(),
-            times: Times::new(records, nr_cpus),
+            times,
             whereabouts: Whereabouts::new(records, nr_cpus),
             raced: BTreeMap::new(),
             unsure: BTreeSet::new(),
@@ -322,6 +334,7 @@ impl<'a> Follower<'a> {
         let records = self.records;
         let further_passes = sequence::further_passes(records);
         for (at, record) in records.iter().enumerate() {
+            self.place_by(record);
             self.run_softirqs(at);
             if record.cpu as usize >= self.cpus.len() {
                 self.judge.mended("events of CPUs that the machine lacks");

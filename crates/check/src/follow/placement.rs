@@ -1,8 +1,8 @@
-//! Placement of wakeups: which CPU a sleeping task goes to.
+//! Placement: which CPU a sleeping task goes to, and a new one (see `forks`).
 //!
 //! Model.      The kernel chooses between `sched_waking` and the waker's next record, which is
-//!             `sched_migrate_task` if the task leaves its CPU: then ours is asked there, else at
-//!             `sched_waking`. Other CPUs go on meanwhile, so ours is asked again after each of their
+//!             `sched_migrate_task` if the task leaves its CPU: then ours is asked there, else when the choice is made as usual
+//!             (see `choosing`). Other CPUs go on meanwhile, so ours is asked again after each of their
 //!             records in between. The kernel's answer is known by reading ahead. A task that
 //!             its target is to queue by itself counts as on its way there (`ttwu_pending`) from the
 //!             choice on.
@@ -16,7 +16,7 @@ use super::{Follower, KindOfWakeup};
 use crate::baselines::Baselines;
 use crate::judge::{Class, Decision, Measure};
 use crate::record::{Record, What};
-use fairwind_sched::flags::{WF_FROM_IRQ, WF_SYNC};
+use fairwind_sched::flags::{WF_FORK, WF_FROM_IRQ, WF_SYNC};
 use fairwind_sched::replay::BeforePlacement;
 use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, Sched, TaskId};
@@ -28,10 +28,10 @@ const NOT_WAKEES: Class = Class::NotRecorded("wakees from before the recording")
 
 /// A question that can be asked again.
 #[derive(Clone, Copy, Debug)]
-struct Question {
-    task: TaskId,
-    /// The waker's CPU.
-    here: CpuId,
+pub(super) struct Question {
+    pub(super) task: TaskId,
+    /// The waker's or parent's CPU.
+    pub(super) here: CpuId,
     wake_flags: u32,
     /// Whether the task slept interruptibly.
     interruptible: bool,
@@ -41,10 +41,17 @@ struct Question {
 
 impl Question {
     /// Ours, of a scheduler that is changed by it.
-    fn ask(self, sched: &mut Sched, ts: u64) -> CpuId {
-        sched.tasks[self.task].recent_used_cpu = self.recent_used_cpu;
+    pub(super) fn ask(self, sched: &mut Sched, ts: u64) -> CpuId {
         let now = ts.max(sched.rqs[self.here].clock);
+        if self.is_of_new_task() {
+            return sched.ask_fork_cpu(self.here, self.task, now);
+        }
+        sched.tasks[self.task].recent_used_cpu = self.recent_used_cpu;
         sched.ask_wakeup_cpu(self.here, self.task, now, self.wake_flags)
+    }
+
+    fn is_of_new_task(self) -> bool {
+        self.wake_flags & WF_FORK != 0
     }
 
     /// Ours, and nothing is changed.
@@ -81,10 +88,12 @@ fn with_cpus_seen(
     asked
 }
 
-/// A wakeup whose CPU is being chosen.
+/// A task whose CPU is being chosen.
 #[derive(Clone, Debug)]
 pub(super) struct Placement {
     question: Question,
+    /// The record after which it is.
+    begun: usize,
     /// What the records to come tell of the kernel's choice.
     ahead: Ahead,
     /// Our answer, once it has been asked.
@@ -94,13 +103,13 @@ pub(super) struct Placement {
 }
 
 #[derive(Clone, Debug)]
-struct Answer {
-    decision: Decision,
-    ours: CpuId,
+pub(super) struct Answer {
+    pub(super) decision: Decision,
+    pub(super) ours: CpuId,
     /// Why they differ, if other times do not tell.
-    class: Class,
-    text: String,
-    baselines: Baselines,
+    pub(super) class: Class,
+    pub(super) text: String,
+    pub(super) baselines: Baselines,
 }
 
 impl Follower<'_> {
@@ -134,18 +143,70 @@ impl Follower<'_> {
             interruptible,
             recent_used_cpu: self.sched.tasks[task].recent_used_cpu,
         };
-        let mut placement = Placement {
+        self.begin_choice(r, pid, question, ahead);
+        if ahead.migrate.is_none() && !matches!(r.what, What::Waking { .. }) {
+            self.place(r, pid);
+        }
+    }
+
+    /// A task is new: it gets a CPU.
+    pub(super) fn begin_placement_of_new(
+        &mut self,
+        r: &Record,
+        pid: i32,
+        task: TaskId,
+        target: CpuId,
+    ) {
+        let question = Question {
+            task,
+            here: CpuId(r.cpu),
+            wake_flags: WF_FORK,
+            interruptible: false,
+            recent_used_cpu: self.sched.tasks[task].cpu,
+        };
+        let ahead = Ahead {
+            migrate: None,
+            target: target.0,
+            remote: false,
+        };
+        self.begin_choice(r, pid, question, ahead);
+    }
+
+    fn begin_choice(&mut self, r: &Record, pid: i32, question: Question, ahead: Ahead) {
+        let others = vec![question.peek(&mut self.sched, r.ts)];
+        let placement = Placement {
             question,
+            begun: self.at,
             ahead,
             answer: None,
-            others: Vec::new(),
+            others,
         };
-        if ahead.migrate.is_some() {
-            placement.others.push(question.peek(&mut self.sched, r.ts));
-        }
         self.placements.insert(pid, placement);
-        if ahead.migrate.is_none() {
-            self.place(r, pid);
+    }
+
+    /// Before a record: CPUs for tasks that stay or are new have been chosen by then.
+    pub(super) fn place_by(&mut self, r: &Record) {
+        if self.placements.is_empty() {
+            return;
+        }
+        let due = |(&pid, placement): (&i32, &Placement)| {
+            let begun = &self.records[placement.begun];
+            let takes = if placement.question.is_of_new_task() {
+                self.choosing.of_fork
+            } else {
+                self.choosing.of_wakeup
+            };
+            let chosen = begun.ts.saturating_add(takes);
+            let queued = matches!(r.what, What::Wakeup { pid: woken, .. } if woken == pid);
+            let over = chosen <= r.ts || begun.cpu == r.cpu || queued;
+            let asks = placement.answer.is_none() && placement.ahead.migrate.is_none();
+            (asks && over).then_some((chosen.min(r.ts), pid))
+        };
+        let mut due: Vec<(u64, i32)> = self.placements.iter().filter_map(due).collect();
+        due.sort_unstable();
+        for (ts, pid) in due {
+            let begun = self.records[self.placements[&pid].begun].clone();
+            self.place(&Record { ts, ..begun }, pid);
         }
     }
 
@@ -155,9 +216,22 @@ impl Follower<'_> {
             return;
         };
         let kernel = CpuId(placement.ahead.target);
-        placement.answer = Some(self.ask_placement(r, pid, placement.question, kernel));
+        let question = placement.question;
+        let mut answer = if question.is_of_new_task() {
+            self.ask_placement_of_new(r, pid, question, kernel)
+        } else {
+            self.ask_placement(r, pid, question, kernel)
+        };
+        let raced = placement.ahead.remote && self.may_be_switched_from(pid, question.task, kernel);
+        if answer.class == Class::Ours && raced {
+            answer.class = Class::Race;
+        }
+        if placement.ahead.migrate.is_none() {
+            answer.decision.ts = self.records[placement.begun].ts;
+        }
+        placement.answer = Some(answer);
         if placement.ahead.remote {
-            self.cpu(kernel.0).left_by = Some(self.at);
+            self.cpu(kernel.0).left_by = Some(placement.begun);
             self.sched.follow_ttwu_pending(kernel, true);
         }
         let left = placement.ahead.migrate.is_some();
@@ -271,6 +345,15 @@ impl Follower<'_> {
             }
         }
         Class::Ours
+    }
+
+    /// Is the kernel's choice the CPU where the task slept, and has that one recorded nothing since it began to switch from it? If
+    /// it had not yet done so, the task was left to it, and no CPU chosen.
+    fn may_be_switched_from(&self, pid: i32, task: TaskId, kernel: CpuId) -> bool {
+        let last = self.times.records_until(kernel.0, self.at + 1).last();
+        let last = last.map(|&last| &self.records[last].what);
+        let switched = matches!(last, Some(What::Switch { prev, .. }) if prev.pid == pid);
+        switched && self.sched.tasks[task].cpu == kernel
     }
 
     /// Other CPUs to which tasks were left, and which may not say so: whoever left one has recorded nothing since it chose the

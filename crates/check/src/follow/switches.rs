@@ -108,11 +108,20 @@ impl Follower<'_> {
                 }
             }
             let goes_idle = next.pid == 0 && prev.pid != 0 && newly_idle && moves.is_empty();
+            let mut overloaded = None;
             if goes_idle && prev_state != PrevState::Runnable {
-                self.look_in_vain(cpu, clock, prev_state.task_state());
+                if self.may_have_looked() {
+                    self.look_in_vain(cpu, clock, prev_state.task_state());
+                } else {
+                    overloaded = Some(self.sched.is_overloaded());
+                    self.sched.set_overloaded(false);
+                }
             }
             let moves = if pulls { &[] } else { &moves[..] };
             self.follow_pick(r, clock, next_task, moves, newly_idle && prev.pid != 0);
+            if let Some(overloaded) = overloaded {
+                self.sched.set_overloaded(overloaded);
+            }
             self.sched.guess_clock(None);
         }
         self.settle_clocks(r.cpu);

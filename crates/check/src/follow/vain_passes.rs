@@ -1,9 +1,9 @@
 //! What CPUs that run out of tasks try to pull in vain.
 //!
 //! Model.      A pass that moves nothing puts the tasks that it tried at the other end of the queue's list, so that the next one
-//!             tries others. A CPU that goes idle is taken to have looked in all of its domains in which ours finds nothing to
-//!             move either.
-//! Deviations. Whether it looked is not recorded: that depends on random numbers and measured costs.
+//!             tries others. A CPU that goes idle and takes as long for that as if it looked (see `going_idle`) is taken to have
+//!             looked in all of its domains in which ours finds nothing to move either.
+//! Deviations. In which it looked is not recorded: that depends on random numbers and measured costs.
 //! Source.     kernel/sched/fair.c `newidle_balance`, `detach_tasks` @ 6.1, `sched_balance_newidle` @ 6.12.
 
 use super::Follower;

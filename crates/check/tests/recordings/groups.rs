@@ -8,7 +8,7 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5295, 4894),
+            (Measure::State, 5295, 4893),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 258, 258),
             (Measure::Placement, 296, 292),
@@ -26,7 +26,7 @@ fn nested_limits_of_6_12() {
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
-            (Measure::Balance, 20, 18),
+            (Measure::Balance, 20, 17),
         ],
     );
 }
@@ -78,7 +78,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7744),
+            (Measure::State, 8284, 7742),
             (Measure::Pick, 1321, 1320),
             (Measure::Preemption, 1331, 1329),
             (Measure::Placement, 256, 251),
@@ -92,7 +92,7 @@ fn weights_that_change_of_6_1() {
     expect(
         "weights-6.1",
         &[
-            (Measure::State, 7563, 7006),
+            (Measure::State, 7563, 7007),
             (Measure::Pick, 802, 801),
             (Measure::Preemption, 1374, 1374),
             (Measure::Placement, 296, 294),
@@ -120,7 +120,7 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46242),
+            (Measure::State, 46643, 46235),
             (Measure::Pick, 17098, 17097),
             (Measure::Preemption, 658, 657),
             (Measure::Placement, 228, 223),
@@ -148,7 +148,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16461, 15406),
+            (Measure::State, 16461, 15415),
             (Measure::Pick, 2795, 2795),
             (Measure::Preemption, 1829, 1829),
             (Measure::Placement, 1625, 1619),
@@ -176,10 +176,10 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6833),
+            (Measure::State, 7403, 6834),
             (Measure::Pick, 707, 705),
             (Measure::Preemption, 599, 596),
-            (Measure::Placement, 575, 558),
+            (Measure::Placement, 575, 557),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -204,10 +204,10 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12875, 10994),
+            (Measure::State, 12875, 10997),
             (Measure::Pick, 1458, 1455),
             (Measure::Preemption, 1268, 1266),
-            (Measure::Placement, 746, 732),
+            (Measure::Placement, 746, 733),
             (Measure::Balance, 117, 103),
         ],
     );
@@ -221,7 +221,7 @@ fn limits_that_change_of_6_1() {
             (Measure::State, 4674, 4257),
             (Measure::Pick, 1202, 1175),
             (Measure::Preemption, 1388, 1363),
-            (Measure::Placement, 827, 805),
+            (Measure::Placement, 827, 807),
             (Measure::Balance, 111, 104),
         ],
     );
@@ -232,7 +232,7 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13732),
+            (Measure::State, 14717, 13731),
             (Measure::Pick, 2367, 2365),
             (Measure::Preemption, 2780, 2780),
             (Measure::Placement, 841, 835),
@@ -261,9 +261,9 @@ fn bursts_of_nested_groups() {
         "bursts-6.1",
         &[
             (Measure::State, 3219, 2923),
-            (Measure::Pick, 637, 596),
+            (Measure::Pick, 638, 599),
             (Measure::Preemption, 483, 471),
-            (Measure::Placement, 863, 839),
+            (Measure::Placement, 863, 843),
             (Measure::Balance, 131, 103),
         ],
     );
@@ -291,7 +291,7 @@ fn limits_of_less_than_a_slice() {
             (Measure::State, 1367, 1241),
             (Measure::Pick, 199, 192),
             (Measure::Preemption, 117, 113),
-            (Measure::Placement, 570, 539),
+            (Measure::Placement, 570, 541),
             (Measure::Balance, 44, 41),
         ],
     );

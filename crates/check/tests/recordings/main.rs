@@ -63,7 +63,7 @@ fn averages_on_eight_cpus() {
     expect(
         "averages-smp-6.12",
         &[
-            (Measure::State, 11894, 11629),
+            (Measure::State, 11894, 11628),
             (Measure::Pick, 1554, 1554),
             (Measure::Preemption, 1259, 1259),
             (Measure::Placement, 685, 679),
@@ -228,7 +228,7 @@ fn own_changes_of_6_1() {
             (Measure::State, 8175, 8173),
             (Measure::Pick, 163, 163),
             (Measure::Preemption, 111, 111),
-            (Measure::Placement, 2001, 1946),
+            (Measure::Placement, 2001, 1949),
             (Measure::Balance, 41, 32),
         ],
     );
@@ -242,7 +242,7 @@ fn stops_of_6_12() {
             (Measure::State, 5489, 5488),
             (Measure::Pick, 965, 965),
             (Measure::Preemption, 595, 595),
-            (Measure::Placement, 602, 600),
+            (Measure::Placement, 602, 601),
             (Measure::Balance, 34, 33),
         ],
     );
@@ -284,7 +284,7 @@ fn race_sched_of_6_12() {
             (Measure::State, 14914, 14910),
             (Measure::Pick, 2337, 2336),
             (Measure::Preemption, 1071, 1070),
-            (Measure::Placement, 1516, 1503),
+            (Measure::Placement, 1516, 1504),
             (Measure::Balance, 113, 96),
         ],
     );
@@ -412,7 +412,7 @@ fn many_cpus_of_6_1() {
             (Measure::State, 4523, 4505),
             (Measure::Pick, 398, 398),
             (Measure::Preemption, 403, 403),
-            (Measure::Placement, 1200, 1162),
+            (Measure::Placement, 1200, 1163),
             (Measure::Balance, 99, 85),
         ],
     );
@@ -426,7 +426,7 @@ fn cpus_that_tasks_may_use_of_6_12() {
             (Measure::State, 19844, 19838),
             (Measure::Pick, 2027, 2027),
             (Measure::Preemption, 2734, 2733),
-            (Measure::Placement, 1930, 1867),
+            (Measure::Placement, 1930, 1866),
             (Measure::Balance, 84, 69),
         ],
     );
@@ -440,7 +440,7 @@ fn cpus_that_tasks_may_use_of_6_1() {
             (Measure::State, 8754, 8753),
             (Measure::Pick, 1780, 1780),
             (Measure::Preemption, 3036, 3036),
-            (Measure::Placement, 3216, 3163),
+            (Measure::Placement, 3216, 3162),
             (Measure::Balance, 72, 70),
         ],
     );
@@ -482,7 +482,7 @@ fn a_storm_of_forks_of_6_1() {
             (Measure::State, 18090, 18085),
             (Measure::Pick, 7073, 7069),
             (Measure::Preemption, 3611, 3610),
-            (Measure::Placement, 8854, 8807),
+            (Measure::Placement, 8854, 8814),
             (Measure::Balance, 1452, 1360),
         ],
     );

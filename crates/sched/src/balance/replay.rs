@@ -212,6 +212,11 @@ impl Sched {
     }
 
     /// Was more than one task queued on some CPU when all were last looked at?
+    pub fn is_overloaded(&self) -> bool {
+        self.rd_overloaded
+    }
+
+    /// Sets that.
     pub fn set_overloaded(&mut self, overloaded: bool) {
         self.rd_overloaded = overloaded;
     }
