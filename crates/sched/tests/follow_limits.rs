@@ -95,6 +95,28 @@ fn what_the_other_kernel_did_can_be_had_without_a_timer() {
 }
 
 #[test]
+fn an_exhausted_queue_has_no_more_than_its_task_has_run() {
+    for release in [Release::V6_1, Release::V6_12] {
+        let (mut sched, group, cfs_rq) = throttled(release);
+        sched.follow_period_timer(group, 100 * MS);
+        sched.follow_unthrottle(cfs_rq, 100 * MS);
+        let task = sched.schedule(CPU, 100 * MS, false).next;
+        let state = |sched: &Sched| {
+            let remaining = sched.cfs_rqs[cfs_rq].runtime_remaining;
+            (remaining, sched.groups[group].bandwidth.runtime)
+        };
+        let before = state(&sched);
+        assert_eq!(before.0 as u64 + before.1, 8 * MS);
+        sched.follow_exhausted(cfs_rq, 108 * MS);
+        assert_eq!(state(&sched), before, "ours finds it so, too");
+        sched.follow_exhausted(cfs_rq, 103 * MS);
+        assert_eq!(state(&sched), (before.0.min(3 * MS as i64), 0));
+        assert!(sched.schedule(CPU, 103 * MS, false).next != task);
+        assert!(sched.cfs_rqs[cfs_rq].throttled);
+    }
+}
+
+#[test]
 fn a_pick_that_throttles_the_last_task_finds_none() {
     for release in [Release::V6_1, Release::V6_12] {
         let (mut sched, group, cfs_rq) = throttled(release);

@@ -44,6 +44,8 @@ pub(super) struct Limits {
     pub(super) returning: BTreeSet<GroupId>,
     /// Probes of `place_entity` show each queue that goes back to work.
     pub(super) placements: bool,
+    /// They are being looked for: whether queues run out of runtime in ours tells how good they are.
+    pub(super) are_tried: bool,
 }
 
 impl Limits {
@@ -302,35 +304,6 @@ impl Follower<'_> {
         }
     }
 
-    /// schedule() charged a task that could run only when it put it back: its pick did not get down to that one's queue. If
-    /// ours would, a group above it is out of runtime.
-    pub(super) fn exhaust_above(&mut self, r: &Record, prev: TaskId, next: TaskId, clock: u64) {
-        let cpu = CpuId(r.cpu);
-        let charged_by_put = self.cpu(r.cpu).charged_by_put;
-        if !self.limits.are_set() || !charged_by_put || self.is_throttled(prev) {
-            return;
-        }
-        let own = self.sched.ses[self.sched.tasks[prev].se].cfs_rq;
-        let mut above = self.limited_above(prev, next);
-        above.retain(|&cfs_rq| cfs_rq != own);
-        let Some(cfs_rq) = self.least_left(above) else {
-            return;
-        };
-        let refilled = self.is_being_refilled(self.sched.cfs_rqs[cfs_rq].tg);
-        let goes_idle = next == self.sched.rqs[cpu].idle;
-        if refilled || !(goes_idle || self.is_passed(r, prev, next)) {
-            return;
-        }
-        let mut copy = self.copy();
-        copy.newidle_balancing = false;
-        copy.cfs_rqs[own].runtime_remaining = i64::MAX;
-        let ours = copy.schedule(cpu, clock, false).next;
-        if self.queues_above(ours).contains(&own) {
-            self.judge.mended("queues without runtime that could run");
-            self.sched.follow_exhausted(cfs_rq);
-        }
-    }
-
     /// If a pick finds nobody, it is carried out.
     fn picks_in_vain(&mut self, cpu: u32, clock: u64, state: PrevState) -> bool {
         self.take_effects(cpu);
@@ -392,7 +365,7 @@ impl Follower<'_> {
     }
 
     /// Does a task with a limit not run until its group has runtime again?
-    fn is_passed(&self, r: &Record, task: TaskId, runs: TaskId) -> bool {
+    pub(super) fn is_passed(&self, r: &Record, task: TaskId, runs: TaskId) -> bool {
         let least_left = self.least_left(self.limited_above(task, runs));
         let (Some(pid), Some(cfs_rq)) = (self.pid(task), least_left) else {
             return false;
@@ -411,7 +384,7 @@ impl Follower<'_> {
     }
 
     /// The queues with a limit above a task, and not above the one that `runs`.
-    fn limited_above(&self, task: TaskId, runs: TaskId) -> Vec<CfsRqId> {
+    pub(super) fn limited_above(&self, task: TaskId, runs: TaskId) -> Vec<CfsRqId> {
         let running = self.queues_above(runs);
         let mut limited = self.queues_above(task);
         limited.retain(|cfs_rq| {
@@ -421,7 +394,7 @@ impl Follower<'_> {
     }
 
     /// The one of some queues that has least left of its limit.
-    fn least_left(&self, queues: Vec<CfsRqId>) -> Option<CfsRqId> {
+    pub(super) fn least_left(&self, queues: Vec<CfsRqId>) -> Option<CfsRqId> {
         queues.into_iter().min_by_key(|&cfs_rq| {
             let queue = &self.sched.cfs_rqs[cfs_rq];
             let pool = self.sched.groups[queue.tg].bandwidth.runtime;

@@ -25,6 +25,7 @@ mod clock_reads;
 mod courses;
 mod cpu;
 mod early_wakeups;
+mod exhausted;
 mod forks;
 mod goes_on;
 mod going_idle;

@@ -35,6 +35,7 @@ impl Settings {
         let quotas = quotas::refine(guessed, facts, records, |quotas| {
             let weights = weights.clone();
             let mut follower = follower(Settings { weights, quotas });
+            follower.limits.are_tried = true;
             follower.follow();
             follower.judge.disagreements
         });

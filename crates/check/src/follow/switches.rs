@@ -69,6 +69,9 @@ impl Follower<'_> {
         if charged.is_some() && prev_state == PrevState::Runnable {
             self.exhaust_above(r, prev_task, next_task, clock);
         }
+        if prev_state == PrevState::Runnable && next.pid != 0 {
+            self.exhaust_before_idling(r, prev_task, next_task, clock);
+        }
         self.leave_unthrottled(prev_task, next_task);
         self.told_of(ProbePoint::PutPrevEntity, prev_task, cpu);
         self.told_of_next(cpu, next_task);

@@ -31,17 +31,21 @@ impl Follower<'_> {
 
     /// Is an entity set to run before it is placed?
     fn runs_unplaced(&self, se: SeId) -> bool {
+        self.is_placed_first(se) == Some(false)
+    }
+
+    /// Is an entity placed before it is set to run, as far as probes tell?
+    pub(super) fn is_placed_first(&self, se: SeId) -> Option<bool> {
         let mut later = self.records[self.at + 1..].iter();
-        let runs = later.find_map(|r| match &r.what {
+        later.find_map(|r| match &r.what {
             What::Probe { point, address, .. } if self.addresses.get(address) == Some(&se) => {
                 match point {
-                    ProbePoint::PlaceEntity => Some(false),
-                    ProbePoint::SetNextEntity => Some(true),
+                    ProbePoint::PlaceEntity => Some(true),
+                    ProbePoint::SetNextEntity => Some(false),
                     _ => None,
                 }
             }
             _ => None,
-        });
-        runs.unwrap_or(false)
+        })
     }
 }

@@ -8,9 +8,9 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5295, 4893),
-            (Measure::Pick, 324, 324),
-            (Measure::Preemption, 258, 258),
+            (Measure::State, 5293, 4887),
+            (Measure::Pick, 323, 323),
+            (Measure::Preemption, 257, 257),
             (Measure::Placement, 296, 292),
             (Measure::Balance, 29, 23),
         ],
@@ -204,9 +204,9 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12875, 10997),
+            (Measure::State, 12875, 11023),
             (Measure::Pick, 1458, 1455),
-            (Measure::Preemption, 1268, 1266),
+            (Measure::Preemption, 1266, 1264),
             (Measure::Placement, 746, 733),
             (Measure::Balance, 117, 103),
         ],
@@ -218,9 +218,9 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4674, 4257),
-            (Measure::Pick, 1202, 1175),
-            (Measure::Preemption, 1388, 1363),
+            (Measure::State, 4674, 4262),
+            (Measure::Pick, 1203, 1179),
+            (Measure::Preemption, 1387, 1362),
             (Measure::Placement, 827, 807),
             (Measure::Balance, 111, 104),
         ],
@@ -260,11 +260,11 @@ fn bursts_of_nested_groups() {
     expect(
         "bursts-6.1",
         &[
-            (Measure::State, 3219, 2923),
-            (Measure::Pick, 638, 599),
-            (Measure::Preemption, 483, 471),
+            (Measure::State, 3221, 2925),
+            (Measure::Pick, 641, 605),
+            (Measure::Preemption, 477, 465),
             (Measure::Placement, 863, 843),
-            (Measure::Balance, 131, 103),
+            (Measure::Balance, 133, 104),
         ],
     );
 }

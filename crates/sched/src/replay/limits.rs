@@ -51,18 +51,33 @@ impl Sched {
         }
         let group = self.cfs_rqs[cfs_rq].tg;
         let later = self.groups[group].bandwidth.runtime;
-        self.follow_exhausted(cfs_rq);
+        self.follow_exhausted(cfs_rq, now);
         self.throttle_cfs_rq(cfs_rq);
         if refilled {
             self.groups[group].bandwidth.runtime = later;
         }
     }
 
-    /// A queue will be found out of runtime, and with it the pool, by the next pick that gets to it.
-    pub fn follow_exhausted(&mut self, cfs_rq: CfsRqId) {
-        self.groups[self.cfs_rqs[cfs_rq].tg].bandwidth.runtime = 0;
+    /// A queue, and with it the pool, is out of runtime once its running entity is charged up to `now`.
+    pub fn follow_exhausted(&mut self, cfs_rq: CfsRqId, now: Nanos) {
+        let charge = self.charge_until(cfs_rq, now) as i64;
         let cfs = &mut self.cfs_rqs[cfs_rq];
-        cfs.runtime_remaining = cfs.runtime_remaining.min(0);
+        let pool = &mut self.groups[cfs.tg].bandwidth.runtime;
+        if cfs.runtime_remaining.saturating_add_unsigned(*pool) > charge {
+            *pool = 0;
+            cfs.runtime_remaining = cfs.runtime_remaining.min(charge);
+        }
+    }
+
+    /// What a queue's running entity has run since it was last charged.
+    fn charge_until(&self, cfs_rq: CfsRqId, now: Nanos) -> Nanos {
+        let cfs = &self.cfs_rqs[cfs_rq];
+        if cfs.curr.is_none() {
+            return 0;
+        }
+        let rq = &self.rqs[cfs.cpu];
+        let now = rq.clock_task + now.saturating_sub(rq.clock);
+        now.saturating_sub(self.ses[cfs.curr].exec_start)
     }
 
     /// A throttled queue goes back to work.
