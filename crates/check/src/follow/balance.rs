@@ -11,7 +11,7 @@
 //!          That a stopper is woken by balancing is seen from the softirq that wakes it.
 
 use super::Follower;
-use super::classify::NOT_ALLOWED;
+use super::classify::{NOT_ALLOWED, NOT_AVERAGED};
 use super::cpu::Move;
 use super::passes::{Answer, Asked, Pass, answer, balances_for};
 use crate::judge::Class;
@@ -231,6 +231,7 @@ impl Follower<'_> {
             None if same(&now) || self.earlier(asked).is_some_and(|ours| same(&ours)) => {
                 Class::Race
             }
+            None if same(&self.ask_pass(&self.averaged(asked), asked, None)) => NOT_AVERAGED,
             None => Class::Ours,
         };
         self.judge_moves(r, asked.kind, &asked.moves, &ours, class);
@@ -261,6 +262,18 @@ impl Follower<'_> {
             }
         }
         Some(now.sched)
+    }
+
+    /// Ours before a pass, if all CPUs that it looked at had just brought their averages up to date.
+    fn averaged(&self, asked: &Asked) -> Sched {
+        let mut base = asked.before.clone();
+        for &(_, sd) in asked.pass.passes() {
+            for cpu in base.domains.sched_domain_span(sd).clone().iter() {
+                let now = asked.pass.clock().max(base.rqs[cpu].clock);
+                base.follow_blocked_averages(cpu, now);
+            }
+        }
+        base
     }
 
     /// What ours does if it looks at the queues as early as the kernel can have.

@@ -1,8 +1,10 @@
 //! Why the sides differ: tests on the trace and on what was known, never a tolerance.
 
 use super::Follower;
+use super::placing_clock::NOT_CLOCK;
 use crate::judge::Class;
 use crate::record::What;
+use fairwind_sched::replay::HangsOn;
 use fairwind_sched::task::{Class as TaskClass, TaskState};
 use fairwind_sched::{CpuId, TaskId};
 
@@ -20,6 +22,10 @@ pub(super) const EARLIER_STATE: Class = Class::NotRecorded("state from before th
 pub(super) const NOT_UPDATES: Class =
     Class::NotRecorded("when groups' loads were brought up to date");
 
+/// No event tells when CPUs bring their averages up to date, which others read: by balancing, or by a tick of another one if they
+/// idle.
+pub(super) const NOT_AVERAGED: Class = Class::NotRecorded("when averages were brought up to date");
+
 /// Which CPUs a task may use shows only in where it is put.
 pub(super) const NOT_ALLOWED: Class = Class::NotRecorded("allowed CPUs");
 
@@ -33,8 +39,8 @@ pub(super) struct Shown {
 }
 
 impl Follower<'_> {
-    /// For a choice between tasks of a queue: both states must have been shown, and no other CPU may
-    /// have changed the queue since this CPU's last record.
+    /// For a choice between tasks of a queue: both states must have been shown, or follow from what has been, and no other CPU
+    /// may have changed the queue since this CPU's last record.
     pub(super) fn class_of_pair(&self, cpu: u32, pair: Pair) -> Class {
         for task in [pair.a, pair.b] {
             // Of an idle task there is nothing to be known.
@@ -44,6 +50,14 @@ impl Follower<'_> {
             let se = self.sched.tasks[task].se;
             if self.unsure.contains(&task) || !self.is_known(se) {
                 return EARLIER_STATE;
+            }
+        }
+        let is_fair = |&task: &TaskId| self.sched.is_fair(task);
+        if [pair.a, pair.b].iter().all(is_fair) {
+            match self.sched.order_hangs(pair.a, pair.b) {
+                Some(HangsOn::Updates) => return NOT_UPDATES,
+                Some(HangsOn::Clock) => return NOT_CLOCK,
+                None => {}
             }
         }
         let start = self.records[..self.at]

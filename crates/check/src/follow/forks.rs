@@ -6,7 +6,7 @@
 //!         6.12.
 
 use super::Follower;
-use super::classify::NOT_ALLOWED;
+use super::classify::{NOT_ALLOWED, NOT_AVERAGED};
 use super::placement::{Answer, Question, describe_cpus};
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
@@ -99,7 +99,9 @@ impl Follower<'_> {
         self.inherit_bounds(parent, task);
         // A child may use the CPUs that its parent may, and mostly lives too short to be seen on them.
         let unseen = |pid| !self.whereabouts.runs_on(pid, ours);
-        let class = if unseen(pid) && self.pid(parent).is_none_or(unseen) {
+        let class = if ours != kernel && self.chosen_if_averaged(r, question, kernel, &before) {
+            NOT_AVERAGED
+        } else if unseen(pid) && self.pid(parent).is_none_or(unseen) {
             NOT_ALLOWED
         } else {
             Class::Ours

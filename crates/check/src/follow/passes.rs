@@ -80,6 +80,12 @@ impl Pass {
         passes
     }
 
+    /// The clock of the CPU that does it, as it begins.
+    pub(super) fn clock(&self) -> u64 {
+        let (Pass::Softirq { clock, .. } | Pass::NewlyIdle { clock, .. }) = self;
+        *clock
+    }
+
     /// The same at an earlier time.
     pub(super) fn at(&self, ts: u64) -> Pass {
         let mut pass = self.clone();

@@ -11,7 +11,7 @@
 //!             and the kernel's is the other one, that is a fact not recorded.
 
 use super::ahead::Ahead;
-use super::classify::{EARLIER_STATE, NOT_ALLOWED};
+use super::classify::{EARLIER_STATE, NOT_ALLOWED, NOT_AVERAGED};
 use super::{Follower, KindOfWakeup};
 use crate::baselines::Baselines;
 use crate::judge::{Class, Decision, Measure};
@@ -344,7 +344,29 @@ impl Follower<'_> {
                 return NOT_ALLOWED;
             }
         }
+        if self.chosen_if_averaged(r, question, kernel, before) {
+            return NOT_AVERAGED;
+        }
         Class::Ours
+    }
+
+    /// Is the kernel's CPU ours, too, if that one, or all, had brought their averages up to date by now?
+    pub(super) fn chosen_if_averaged(
+        &self,
+        r: &Record,
+        question: Question,
+        kernel: CpuId,
+        before: &BeforePlacement,
+    ) -> bool {
+        let all: Vec<CpuId> = self.sched.rqs.ids().collect();
+        [&[kernel][..], &all].into_iter().any(|cpus| {
+            let mut copy = self.copy();
+            copy.take_back(before);
+            for &cpu in cpus {
+                copy.follow_blocked_averages(cpu, self.clock_at(cpu, r.ts));
+            }
+            question.ask(&mut copy, r.ts) == kernel
+        })
     }
 
     /// Is the kernel's choice the CPU where the task slept, and has that one recorded nothing since it began to switch from it? If

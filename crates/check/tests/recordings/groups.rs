@@ -246,11 +246,11 @@ fn groups_that_are_removed_of_6_1() {
     expect(
         "removed-groups-6.1",
         &[
-            (Measure::State, 5188, 4643),
-            (Measure::Pick, 2067, 1991),
-            (Measure::Preemption, 2836, 2799),
-            (Measure::Placement, 1021, 1013),
-            (Measure::Balance, 67, 49),
+            (Measure::State, 5188, 4675),
+            (Measure::Pick, 2073, 2006),
+            (Measure::Preemption, 2836, 2795),
+            (Measure::Placement, 1021, 1012),
+            (Measure::Balance, 69, 49),
         ],
     );
 }

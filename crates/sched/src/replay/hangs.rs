@@ -11,7 +11,7 @@
 
 use crate::probe::{ProbeField, ProbePoint, ProbeValues};
 use crate::sched::Sched;
-use crate::units::{CfsRqId, CpuId, SeId};
+use crate::units::{CfsRqId, CpuId, SeId, TaskId};
 
 /// On what an entity's place hangs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +77,24 @@ impl Sched {
             || told[ProbeField::AvgLoad as usize].is_some();
         let queue = of_queue.then(|| self.queue_hangs(cfs_rq)).flatten();
         self.hangs(se).or(queue)
+    }
+
+    /// On what hangs the order of two tasks of a CPU: the places of the entities above them that share a queue, and where entities
+    /// have to be eligible the average of that.
+    pub fn order_hangs(&self, a: TaskId, b: TaskId) -> Option<HangsOn> {
+        let [a, b] = [a, b].map(|task| self.tasks[task].se);
+        let cpu = |se: SeId| {
+            let cfs_rq = self.ses[se].cfs_rq.get();
+            cfs_rq.map(|cfs_rq| self.cfs_rqs[cfs_rq].cpu)
+        };
+        if cpu(a).is_none() || cpu(a) != cpu(b) {
+            return None;
+        }
+        let (a, b) = self.find_matching_se(a, b);
+        let cfs_rq = self.ses[a].cfs_rq;
+        let by_average = self.cfs_rqs[cfs_rq].avg_load != 0;
+        let queue = by_average.then(|| self.queue_hangs(cfs_rq)).flatten();
+        self.hangs(a).or(self.hangs(b)).or(queue)
     }
 
     fn queue_hangs(&self, cfs_rq: CfsRqId) -> Option<HangsOn> {
@@ -145,6 +163,8 @@ mod tests {
             };
             sched.note_hanging_weight(root, se);
             assert!(!hangs(&sched, se, ProbeField::Vruntime), "{release:?}");
+            let [beside, elsewhere] = [cpu, CpuId(1)].map(|cpu| sched.spawn(cpu, 0));
+            assert_eq!(sched.order_hangs(tasks[0], beside), None);
             // The other CPU contributes 100, and would contribute nothing.
             sched.cfs_rqs[there].tg_load_avg_contrib = 100;
             sched.groups[group].load_avg += 100;
@@ -152,6 +172,9 @@ mod tests {
             assert!(hangs(&sched, se, ProbeField::Vruntime));
             assert!(!hangs(&sched, other, ProbeField::Vruntime));
             assert!(hangs(&sched, other, ProbeField::AvgVruntime), "its queue's");
+            let order = sched.order_hangs(beside, tasks[0]);
+            assert_eq!(order, Some(HangsOn::Updates));
+            assert_eq!(sched.order_hangs(elsewhere, tasks[0]), None);
             sched.note_hanging_place(root, other);
             assert!(hangs(&sched, other, ProbeField::Vruntime));
             sched.end_hanging(se);
