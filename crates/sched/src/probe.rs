@@ -203,6 +203,8 @@ pub struct Probes {
     pub(crate) leaves_loads: bool,
     /// On what the place of entities hangs that no event tells, by id.
     pub(crate) hanging: Vec<Option<HangsOn>>,
+    /// The same of the `min_vruntime` of queues, by id.
+    pub(crate) floors_hanging: Vec<Option<HangsOn>>,
     /// Of each CPU the last clock of its queue of which a record tells when it was used, and that record's time.
     pub(crate) reached: Vec<(Nanos, Nanos)>,
     /// CPUs whose clock in this call is a guess.

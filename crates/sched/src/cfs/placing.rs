@@ -87,6 +87,9 @@ impl Sched {
         if renorm && !curr {
             let base = self.cfs_rqs[cfs_rq].zero_vruntime;
             self.ses[se].vruntime = self.ses[se].vruntime.wrapping_add(base);
+            if self.probes.is_some() {
+                self.note_hanging_base(cfs_rq, se);
+            }
         }
         self.update_load_avg(cfs_rq, se, UPDATE_TG | DO_ATTACH);
         self.se_update_runnable(se);

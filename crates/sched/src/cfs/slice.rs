@@ -43,7 +43,11 @@ impl Sched {
             };
         }
         let cfs = &mut self.cfs_rqs[cfs_rq];
+        let before = cfs.zero_vruntime;
         cfs.zero_vruntime = max_vruntime(cfs.zero_vruntime, vruntime);
+        if self.probes.is_some() && cfs.zero_vruntime != before {
+            self.note_hanging_floor(cfs_rq);
+        }
     }
 
     pub(super) fn line_up(&mut self, cfs_rq: CfsRqId, se: SeId) {

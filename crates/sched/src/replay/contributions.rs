@@ -111,7 +111,8 @@ impl Sched {
 
     /// Do the weights of groups on a queue, or of the entity, depend on when other CPUs bring their averages up to date?
     /// So it is if one of them would tell the group a new contribution if it did so now, or told it one since the group's
-    /// load was last told: it may have done so at another time, or stayed with what it told before.
+    /// load was last told: it may have done so at another time, or stayed with what it told before. And so it is if one may have
+    /// told another of its last averages than ours, and stayed with that.
     pub(crate) fn weights_are_pending(&self, cfs_rq: CfsRqId, se: SeId) -> bool {
         let queue = &self.cfs_rqs[cfs_rq];
         let waiting = queue.timeline.iter().map(|entry| entry.se);
@@ -127,7 +128,9 @@ impl Sched {
         self.groups[tg].cfs_rq.iter().any(|&other| {
             let told = self.cfs_rqs[other].tg_load_avg_contrib;
             other != cfs_rq
-                && (self.contributed(other) || self.load_avg_now(other).abs_diff(told) > told / 64)
+                && (self.contributed(other)
+                    || self.load_avg_now(other).abs_diff(told) > told / 64
+                    || self.may_have_told(other).any(|past| past != told))
         })
     }
 

@@ -5,7 +5,8 @@
 //!             had it just brought its average up to date, the weight hangs on whether it has, and no event tells. What is
 //!             placed or weighed beside a group that runs hangs on the clock with which that is charged, which no event tells
 //!             either. So does from then on the entity's virtual runtime, with it that of its queue, and with that what is
-//!             weighed or placed in the queue. For an entity this ends where its virtual runtime is told, from which it goes on.
+//!             weighed or placed in the queue; on 6.1 the queue's `min_vruntime` as well, until another entity's takes it
+//!             further. For an entity this ends where its virtual runtime is told, from which it goes on.
 //! Invariants. Nothing is noted unless another kernel is followed.
 //! Source.     kernel/sched/fair.c `calc_group_shares`, `update_tg_load_avg`, `reweight_entity`, `place_entity` @ 6.1, 6.12.
 
@@ -46,11 +47,41 @@ impl Sched {
     /// An entity is placed by its queue's virtual time.
     #[cold]
     pub(crate) fn note_hanging_place(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        if let Some(on) = self.queue_hangs(cfs_rq) {
+        let floor = self.floor_hangs(cfs_rq);
+        if let Some(on) = self.queue_hangs(cfs_rq).or(floor) {
             self.set_hanging(se, Some(on));
         } else if self.is_clock_guessed(cfs_rq) {
             self.set_hanging(se, Some(HangsOn::Clock));
         }
+    }
+
+    /// The `min_vruntime` of a queue has gone on to an entity's.
+    #[cold]
+    pub(crate) fn note_hanging_floor(&mut self, cfs_rq: CfsRqId) {
+        let queue = &self.cfs_rqs[cfs_rq];
+        let first = queue.timeline.first().map(|first| first.se);
+        let mut entities = queue.curr.get().into_iter().chain(first);
+        let floor = entities.find(|&se| self.ses[se].vruntime == queue.zero_vruntime);
+        let on = floor.and_then(|se| self.hangs(se));
+        if let Some(probes) = &mut self.probes {
+            if probes.floors_hanging.len() <= cfs_rq.idx() {
+                probes.floors_hanging.resize(cfs_rq.idx() + 1, None);
+            }
+            probes.floors_hanging[cfs_rq.idx()] = on;
+        }
+    }
+
+    /// An entity comes to a queue whose `min_vruntime` it begins from.
+    #[cold]
+    pub(crate) fn note_hanging_base(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        if let Some(on) = self.floor_hangs(cfs_rq) {
+            self.set_hanging(se, Some(on));
+        }
+    }
+
+    fn floor_hangs(&self, cfs_rq: CfsRqId) -> Option<HangsOn> {
+        let probes = self.probes.as_ref()?;
+        probes.floors_hanging.get(cfs_rq.idx()).copied().flatten()
     }
 
     /// A group's entity was charged: its slice may have ended with that, and its virtual time is rounded down each time.
@@ -181,6 +212,20 @@ mod tests {
             assert!(!hangs(&sched, se, ProbeField::Vruntime));
             sched.end_hanging(other);
             assert!(!hangs(&sched, other, ProbeField::AvgVruntime));
+            // The group's entity has taken `min_vruntime` as far as its own, which is told later.
+            sched.note_hanging_weight(root, se);
+            sched.cfs_rqs[root].curr = se;
+            sched.cfs_rqs[root].zero_vruntime = sched.ses[se].vruntime;
+            sched.note_hanging_floor(root);
+            sched.end_hanging(se);
+            for note in [Sched::note_hanging_place, Sched::note_hanging_base] {
+                note(&mut sched, root, other);
+                assert!(hangs(&sched, other, ProbeField::Vruntime));
+                sched.end_hanging(other);
+            }
+            sched.note_hanging_floor(root);
+            sched.note_hanging_base(root, other);
+            assert!(!hangs(&sched, other, ProbeField::Vruntime));
         }
     }
 
