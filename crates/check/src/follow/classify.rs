@@ -19,11 +19,9 @@ pub(super) struct Pair {
 pub(super) const EARLIER_STATE: Class = Class::NotRecorded("state from before the recording");
 
 /// The weight of a group on one CPU follows from its load on the others. No event tells when these brought it up to date.
-pub(super) const NOT_UPDATES: Class =
-    Class::NotRecorded("when groups' loads were brought up to date");
+const NOT_UPDATES: Class = Class::NotRecorded("when groups' loads were brought up to date");
 
-/// No event tells when CPUs bring their averages up to date, which others read: by balancing, or by a tick of another one if they
-/// idle.
+/// Others read the averages of a CPU as they were when it last brought them up to date, which no event tells.
 pub(super) const NOT_AVERAGED: Class = Class::NotRecorded("when averages were brought up to date");
 
 /// Which CPUs a task may use shows only in where it is put.
@@ -55,7 +53,7 @@ impl Follower<'_> {
         let is_fair = |&task: &TaskId| self.sched.is_fair(task);
         if [pair.a, pair.b].iter().all(is_fair) {
             match self.sched.order_hangs(pair.a, pair.b) {
-                Some(HangsOn::Updates) => return NOT_UPDATES,
+                Some(HangsOn::Updates) => return self.class_of_loads(),
                 Some(HangsOn::Clock) => return NOT_CLOCK,
                 None => {}
             }
@@ -69,6 +67,11 @@ impl Follower<'_> {
         } else {
             Class::Ours
         }
+    }
+
+    /// For what hangs on the load of a group: that is what it is by the group's weight, if a file tells that.
+    pub(super) fn class_of_loads(&self) -> Class {
+        self.judge.lacking.map_or(NOT_UPDATES, Class::NotRecorded)
     }
 
     /// Did other CPUs record a change between a record and the current one: of `target`'s queue, or of

@@ -5,7 +5,7 @@
 //!          with the same entity, and goes on with what was told.
 
 use super::Follower;
-use super::classify::{EARLIER_STATE, NOT_UPDATES};
+use super::classify::EARLIER_STATE;
 use super::placing_clock::NOT_CLOCK;
 use crate::baselines::Baselines;
 use crate::judge::{Class, Measure};
@@ -336,7 +336,7 @@ impl Follower<'_> {
             return Class::Race;
         }
         if held.weights_pending {
-            return NOT_UPDATES;
+            return self.class_of_loads();
         }
         if held.clock_guessed {
             return NOT_CLOCK;
