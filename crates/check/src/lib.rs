@@ -28,6 +28,7 @@ mod follow;
 mod gaps;
 mod idle_ends;
 pub mod judge;
+mod median;
 mod possible;
 mod record;
 pub mod recording;

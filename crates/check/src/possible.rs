@@ -6,6 +6,7 @@
 //! Units.   ns.
 //! Source.  include/linux/sched/prio.h, kernel/sched/deadline.c `MAX_DL_PRIO` @ 6.1, 6.12.
 
+use crate::median::median;
 use crate::record::{Record, What};
 use fairwind_sched::task::MAX_PRIO;
 
@@ -16,18 +17,12 @@ const LIFETIME: u64 = 1 << 62;
 
 /// Leaves out what is not possible on so many CPUs; how many that were.
 pub(crate) fn retain(records: &mut Vec<Record>, nr_cpus: usize) -> u64 {
-    let Some(usual) = median_time(records) else {
+    let Some(usual) = median(records.iter().map(|r| r.ts).collect()) else {
         return 0;
     };
     let before = records.len();
     records.retain(|r| r.ts < LIFETIME && r.ts.abs_diff(usual) < MONTHS && is_possible(r, nr_cpus));
     (before - records.len()) as u64
-}
-
-fn median_time(records: &[Record]) -> Option<u64> {
-    let mut times: Vec<u64> = records.iter().map(|r| r.ts).collect();
-    let middle = times.len() / 2;
-    (!times.is_empty()).then(|| *times.select_nth_unstable(middle).1)
 }
 
 fn is_possible(r: &Record, nr_cpus: usize) -> bool {

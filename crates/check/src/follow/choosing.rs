@@ -7,6 +7,7 @@
 //! Source. kernel/sched/core.c `try_to_wake_up`, `wake_up_new_task` @ 6.1, 6.12.
 
 use super::ahead::Ahead;
+use crate::median::median;
 use crate::record::{Record, What};
 use std::collections::BTreeMap;
 
@@ -39,15 +40,10 @@ impl Choosing {
             Some(takes(fork, next))
         });
         Choosing {
-            of_wakeup: median(left.collect()) / 2,
-            of_fork: median(started.collect()) / 2,
+            of_wakeup: median(left.collect()).unwrap_or(0) / 2,
+            of_fork: median(started.collect()).unwrap_or(0) / 2,
         }
     }
-}
-
-fn median(mut all: Vec<u64>) -> u64 {
-    all.sort_unstable();
-    all.get(all.len() / 2).copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! Units.  ns of the trace clock.
 //! Source. kernel/sched/core.c `try_to_wake_up`, `ttwu_queue_cond`, `flush_smp_call_function_queue` @ 6.1, 6.12.
 
+use crate::median::median;
 use crate::record::{Record, What};
 use std::collections::BTreeMap;
 
@@ -53,8 +54,7 @@ pub(super) fn usually_queued(records: &[Record]) -> u64 {
             _ => {}
         }
     }
-    late.sort_unstable();
-    late.get(late.len() / 2).copied().unwrap_or(0)
+    median(late).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //!             CPUs other than the timer's are not recorded.
 
 use super::grid::Grid;
+use crate::median::median;
 use crate::record::{Record, What};
 use std::collections::BTreeSet;
 
@@ -208,8 +209,7 @@ fn usual_lateness(records: &[Record], nr_cpus: usize, grid: Grid) -> Option<u64>
             _ => {}
         }
     }
-    late.sort_unstable();
-    late.get(late.len() / 2).copied()
+    median(late)
 }
 
 #[cfg(test)]
