@@ -116,8 +116,7 @@ impl Follower<'_> {
                 if self.may_have_looked() {
                     self.look_in_vain(cpu, clock, prev_state.task_state());
                 } else {
-                    overloaded = Some(self.sched.is_overloaded());
-                    self.sched.set_overloaded(false);
+                    overloaded = Some(self.sched.set_overloaded(false));
                 }
             }
             let moves = if pulls { &[] } else { &moves[..] };

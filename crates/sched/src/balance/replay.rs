@@ -211,14 +211,9 @@ impl Sched {
         self.interval_in_jiffies(sd, shortest, idle == CpuIdleType::NotIdle)
     }
 
-    /// Was more than one task queued on some CPU when all were last looked at?
-    pub fn is_overloaded(&self) -> bool {
-        self.rd_overloaded
-    }
-
-    /// Sets that.
-    pub fn set_overloaded(&mut self, overloaded: bool) {
-        self.rd_overloaded = overloaded;
+    /// More than one task was queued on some CPU when all were last looked at, or not. Whether it was so before.
+    pub fn set_overloaded(&mut self, overloaded: bool) -> bool {
+        core::mem::replace(&mut self.rd_overloaded, overloaded)
     }
 
     /// A pass of the other scheduler moves a task. Those of its queue that ran less recently, and that no pass can move, have

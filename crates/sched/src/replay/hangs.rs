@@ -13,6 +13,7 @@
 use crate::probe::{ProbeField, ProbePoint, ProbeValues};
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, SeId, TaskId};
+use alloc::vec::Vec;
 
 /// On what an entity's place hangs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,10 +65,7 @@ impl Sched {
         let floor = entities.find(|&se| self.ses[se].vruntime == queue.zero_vruntime);
         let on = floor.and_then(|se| self.hangs(se));
         if let Some(probes) = &mut self.probes {
-            if probes.floors_hanging.len() <= cfs_rq.idx() {
-                probes.floors_hanging.resize(cfs_rq.idx() + 1, None);
-            }
-            probes.floors_hanging[cfs_rq.idx()] = on;
+            set(&mut probes.floors_hanging, cfs_rq.idx(), on);
         }
     }
 
@@ -150,12 +148,16 @@ impl Sched {
 
     fn set_hanging(&mut self, se: SeId, on: Option<HangsOn>) {
         if let Some(probes) = &mut self.probes {
-            if probes.hanging.len() <= se.idx() {
-                probes.hanging.resize(se.idx() + 1, None);
-            }
-            probes.hanging[se.idx()] = on;
+            set(&mut probes.hanging, se.idx(), on);
         }
     }
+}
+
+fn set(hanging: &mut Vec<Option<HangsOn>>, at: usize, on: Option<HangsOn>) {
+    if hanging.len() <= at {
+        hanging.resize(at + 1, None);
+    }
+    hanging[at] = on;
 }
 
 #[cfg(test)]

@@ -76,7 +76,8 @@ impl Sched {
             return 0;
         }
         let rq = &self.rqs[cfs.cpu];
-        let now = rq.clock_task + now.saturating_sub(rq.clock);
+        let passed = now.saturating_sub(rq.clock);
+        let now = rq.clock_task.saturating_add(passed);
         now.saturating_sub(self.ses[cfs.curr].exec_start)
     }
 
