@@ -9,7 +9,7 @@ use super::Follower;
 use super::classify::{NOT_ALLOWED, NOT_AVERAGED};
 use super::placement::{Answer, Question, describe_cpus};
 use crate::baselines::Baselines;
-use crate::judge::{Class, Measure};
+use crate::judge::Class;
 use crate::record::{Record, What};
 use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, TaskId};
@@ -84,7 +84,7 @@ impl Follower<'_> {
     /// Asks where a new task would start.
     pub(super) fn ask_placement_of_new(
         &mut self,
-        r: &Record,
+        ts: u64,
         pid: i32,
         question: Question,
         kernel: CpuId,
@@ -92,14 +92,14 @@ impl Follower<'_> {
         let Question { task, here, .. } = question;
         let parent = self.parents[&task];
         let before = self.sched.before_placement(here, task);
-        let ours = question.ask(&mut self.sched, r.ts);
+        let ours = question.ask(&mut self.sched, ts);
         self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
-            question.ask(sched, r.ts)
+            question.ask(sched, ts)
         });
         self.inherit_bounds(parent, task);
         // A child may use the CPUs that its parent may, and mostly lives too short to be seen on them.
         let unseen = |pid| !self.whereabouts.runs_on(pid, ours);
-        let class = if ours != kernel && self.chosen_if_averaged(r, question, kernel, &before) {
+        let class = if ours != kernel && self.chosen_if_averaged(ts, question, kernel, &before) {
             NOT_AVERAGED
         } else if unseen(pid) && self.pid(parent).is_none_or(unseen) {
             NOT_ALLOWED
@@ -112,7 +112,7 @@ impl Follower<'_> {
             format!(
                 "{} forked on cpu{}: kernel cpu{}, ours cpu{}; {}",
                 self.name(task),
-                r.cpu,
+                here.0,
                 kernel.0,
                 ours.0,
                 describe_cpus(&self.sched),
@@ -124,11 +124,10 @@ impl Follower<'_> {
             least_vruntime: None,
         };
         if ours != kernel {
-            let now = self.clock_at(here, r.ts);
+            let now = self.clock_at(here, ts);
             self.learn_start_utils(here, [kernel, ours], now);
         }
         Answer {
-            decision: Self::decision(r, Measure::Placement, "fork"),
             ours,
             class,
             text,

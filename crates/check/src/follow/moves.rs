@@ -26,7 +26,7 @@ impl Follower<'_> {
     pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
         if self.is_waking(r.cpu, pid) {
             self.place_delayed(r, pid);
-            self.place(r, pid);
+            self.place(r, r.ts, pid);
             self.leave(pid, dest);
             return;
         }

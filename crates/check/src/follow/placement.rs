@@ -96,15 +96,14 @@ pub(super) struct Placement {
     begun: usize,
     /// What the records to come tell of the kernel's choice.
     ahead: Ahead,
-    /// Our answer, once it has been asked.
-    answer: Option<Answer>,
+    /// Our answer, once it has been asked, and to what.
+    answer: Option<(Decision, Answer)>,
     /// What ours would have been at other times of the wakeup.
     others: Vec<CpuId>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    pub(super) decision: Decision,
     pub(super) ours: CpuId,
     /// Why they differ, if other times do not tell.
     pub(super) class: Class,
@@ -145,7 +144,7 @@ impl Follower<'_> {
         };
         self.begin_choice(r, pid, question, ahead);
         if ahead.migrate.is_none() && !matches!(r.what, What::Waking { .. }) {
-            self.place(r, pid);
+            self.place(r, r.ts, pid);
         }
     }
 
@@ -205,31 +204,29 @@ impl Follower<'_> {
         let mut due: Vec<(u64, i32)> = self.placements.iter().filter_map(due).collect();
         due.sort_unstable();
         for (ts, pid) in due {
-            let begun = self.records[self.placements[&pid].begun].clone();
-            self.place(&Record { ts, ..begun }, pid);
+            let begun = &self.records[self.placements[&pid].begun];
+            self.place(begun, ts, pid);
         }
     }
 
-    /// Asks ours at the time of the kernel's choice.
-    pub(super) fn place(&mut self, r: &Record, pid: i32) {
+    /// Asks ours at the time of the kernel's choice, which `r` tells.
+    pub(super) fn place(&mut self, r: &Record, ts: u64, pid: i32) {
         let Some(mut placement) = self.placements.remove(&pid) else {
             return;
         };
         let kernel = CpuId(placement.ahead.target);
         let question = placement.question;
-        let mut answer = if question.is_of_new_task() {
-            self.ask_placement_of_new(r, pid, question, kernel)
+        let (kind, mut answer) = if question.is_of_new_task() {
+            ("fork", self.ask_placement_of_new(ts, pid, question, kernel))
         } else {
-            self.ask_placement(r, pid, question, kernel)
+            ("wakeup", self.ask_placement(ts, pid, question, kernel))
         };
         let raced = placement.ahead.remote && self.may_be_switched_from(pid, question.task, kernel);
         if answer.class == Class::Ours && raced {
             answer.class = Class::Race;
         }
-        if placement.ahead.migrate.is_none() {
-            answer.decision.ts = self.records[placement.begun].ts;
-        }
-        placement.answer = Some(answer);
+        let decision = Self::decision(r, Measure::Placement, kind);
+        placement.answer = Some((decision, answer));
         if placement.ahead.remote {
             self.cpu(kernel.0).left_by = Some(placement.begun);
             self.sched.follow_ttwu_pending(kernel, true);
@@ -241,16 +238,16 @@ impl Follower<'_> {
         }
     }
 
-    fn ask_placement(&mut self, r: &Record, pid: i32, question: Question, kernel: CpuId) -> Answer {
+    fn ask_placement(&mut self, ts: u64, pid: i32, question: Question, kernel: CpuId) -> Answer {
         let Question { task, here, .. } = question;
         let prev = self.sched.tasks[task].cpu;
         let before = self.sched.before_placement(here, task);
-        let ours = question.ask(&mut self.sched, r.ts);
+        let ours = question.ask(&mut self.sched, ts);
         let search = self.sched.search;
-        let asks = |sched: &mut Sched| question.ask(sched, r.ts);
+        let asks = |sched: &mut Sched| question.ask(sched, ts);
         let class = if self.learn_wakees(task, here, [kernel, ours], &before, asks) {
             NOT_WAKEES
-        } else if self.learn_sync(r, question, kernel, &before, ours) {
+        } else if self.learn_sync(ts, question, kernel, &before, ours) {
             NOT_SYNC
         } else if ours != kernel
             && !self.is_pinned(task)
@@ -267,7 +264,7 @@ impl Follower<'_> {
         {
             NOT_CORES
         } else if ours != kernel {
-            self.why_not(r, pid, question, kernel, &before, ours)
+            self.why_not(ts, pid, question, kernel, &before, ours)
         } else {
             Class::Ours
         };
@@ -292,11 +289,10 @@ impl Follower<'_> {
         let candidates = u64::from(self.sched.tasks[task].nr_cpus_allowed);
         if class != NOT_SYNC && class != NOT_WAKEES && !self.unsure.contains(&task) {
             self.learn_bounds(task, task, [kernel, ours], &before, |sched| {
-                question.ask(sched, r.ts)
+                question.ask(sched, ts)
             });
         }
         Answer {
-            decision: Self::decision(r, Measure::Placement, "wakeup"),
             ours,
             class,
             text,
@@ -311,7 +307,7 @@ impl Follower<'_> {
     /// Asks under other assumptions on what is not recorded.
     fn why_not(
         &mut self,
-        r: &Record,
+        ts: u64,
         pid: i32,
         question: Question,
         kernel: CpuId,
@@ -329,7 +325,7 @@ impl Follower<'_> {
                 continue;
             }
             let asked = self.sched.ask_otherwise(before, |sched| {
-                with_cpus_seen(sched, free, idle, |sched| question.ask(sched, r.ts))
+                with_cpus_seen(sched, free, idle, |sched| question.ask(sched, ts))
             });
             if asked == kernel {
                 return Class::Race;
@@ -338,13 +334,13 @@ impl Follower<'_> {
         if !self.whereabouts.runs_on(pid, ours) {
             let seen = self.whereabouts.seen_on(pid);
             let within = self.sched.ask_otherwise(before, |sched| {
-                sched.ask_within(question.task, seen, |sched| question.ask(sched, r.ts))
+                sched.ask_within(question.task, seen, |sched| question.ask(sched, ts))
             });
             if within == Some(kernel) {
                 return NOT_ALLOWED;
             }
         }
-        if self.chosen_if_averaged(r, question, kernel, before) {
+        if self.chosen_if_averaged(ts, question, kernel, before) {
             return NOT_AVERAGED;
         }
         Class::Ours
@@ -353,7 +349,7 @@ impl Follower<'_> {
     /// Is the kernel's CPU ours, too, if that one, or all, had brought their averages up to date by now?
     pub(super) fn chosen_if_averaged(
         &self,
-        r: &Record,
+        ts: u64,
         question: Question,
         kernel: CpuId,
         before: &BeforePlacement,
@@ -363,9 +359,9 @@ impl Follower<'_> {
             let mut copy = self.copy();
             copy.take_back(before);
             for &cpu in cpus {
-                copy.follow_blocked_averages(cpu, self.clock_at(cpu, r.ts));
+                copy.follow_blocked_averages(cpu, self.clock_at(cpu, ts));
             }
-            question.ask(&mut copy, r.ts) == kernel
+            question.ask(&mut copy, ts) == kernel
         })
     }
 
@@ -432,7 +428,7 @@ impl Follower<'_> {
             let agrees = placement
                 .answer
                 .as_ref()
-                .is_some_and(|answer| answer.ours == kernel);
+                .is_some_and(|(_, answer)| answer.ours == kernel);
             if placement.question.here.0 != r.cpu && !agrees {
                 let sched = &mut self.sched;
                 let own = placement.answer.is_some() && placement.ahead.remote;
@@ -466,7 +462,7 @@ impl Follower<'_> {
     pub(super) fn end_placement(&mut self, pid: i32) {
         let Some(Placement {
             ahead,
-            answer: Some(answer),
+            answer: Some((decision, answer)),
             others,
             ..
         }) = self.placements.remove(&pid)
@@ -475,7 +471,6 @@ impl Follower<'_> {
         };
         let kernel = CpuId(ahead.target);
         let Answer {
-            decision,
             ours,
             mut class,
             text,
@@ -510,7 +505,7 @@ impl Follower<'_> {
     /// the other value; it goes on from the kernel's then.
     fn learn_sync(
         &mut self,
-        r: &Record,
+        ts: u64,
         question: Question,
         kernel: CpuId,
         before: &BeforePlacement,
@@ -526,7 +521,7 @@ impl Follower<'_> {
         };
         let after = self.sched.before_placement(question.here, question.task);
         self.sched.take_back(before);
-        let otherwise = other.ask(&mut self.sched, r.ts);
+        let otherwise = other.ask(&mut self.sched, ts);
         if otherwise != kernel || ours == otherwise {
             self.sched.take_back(&after);
         }
