@@ -2,10 +2,11 @@
 //!
 //! Model. `sched_waking` is written before the CPU is chosen; `sched_migrate_task` right after it, by
 //!        the waker, if the task leaves its CPU; `sched_wakeup` once the task is queued, by the waker
-//!        or by the CPU that it goes to.
+//!        or by the CPU that it goes to. A probe of `place_entity` shows whether it was off its queue.
 
 use crate::record::{Record, What};
-use std::collections::BTreeMap;
+use fairwind_sched::probe::ProbePoint;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a wakeup goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +17,30 @@ pub(super) struct Ahead {
     pub(super) target: u32,
     /// By that CPU itself, which the waker left it to.
     pub(super) remote: bool,
+    /// A probe shows that the task is queued anew, and so was not queued.
+    pub(super) anew: bool,
 }
+
+/// `ENQUEUE_WAKEUP`: who still was on its queue is placed without.
+const ENQUEUE_WAKEUP: u64 = 1;
 
 /// Every wakeup that is seen to its end, by the index of its `sched_waking`.
 pub(super) fn wakeups(records: &[Record]) -> BTreeMap<usize, Ahead> {
     let mut begun: BTreeMap<i32, (usize, Option<usize>)> = BTreeMap::new();
+    // CPUs that have queued somebody anew since they last woke or began to wake somebody.
+    let mut anew: BTreeSet<u32> = BTreeSet::new();
     let mut wakeups = BTreeMap::new();
     for (at, r) in records.iter().enumerate() {
         match r.what {
             What::Waking { pid, .. } => {
                 begun.insert(pid, (at, None));
+                anew.remove(&r.cpu);
             }
+            What::Probe {
+                point: ProbePoint::PlaceEntity,
+                flags: Some(flags),
+                ..
+            } if flags & ENQUEUE_WAKEUP != 0 => _ = anew.insert(r.cpu),
             What::Migrate { pid, .. } => {
                 if let Some((waking, migrate @ None)) = begun.get_mut(&pid)
                     && records[*waking].cpu == r.cpu
@@ -35,11 +49,13 @@ pub(super) fn wakeups(records: &[Record]) -> BTreeMap<usize, Ahead> {
                 }
             }
             What::Wakeup { pid, target, .. } => {
+                let anew = anew.remove(&r.cpu);
                 if let Some((waking, migrate)) = begun.remove(&pid) {
                     let ahead = Ahead {
                         migrate,
                         target,
                         remote: records[waking].cpu != r.cpu,
+                        anew,
                     };
                     wakeups.insert(waking, ahead);
                 }
@@ -95,6 +111,7 @@ pub(super) fn last_old_names(records: &[Record]) -> BTreeMap<i32, usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairwind_sched::probe::NOTHING_SHOWN;
 
     fn record(cpu: u32, what: What) -> Record {
         Record::of_task(0, cpu, what)
@@ -126,9 +143,23 @@ mod tests {
             let prio = 120;
             record(cpu, What::Wakeup { pid, prio, target })
         };
+        let place = |cpu, flags| {
+            let (point, values) = (ProbePoint::PlaceEntity, Box::new(NOTHING_SHOWN));
+            let (address, flags, clock) = (0, Some(flags), None);
+            let probe = What::Probe {
+                point,
+                address,
+                values,
+                flags,
+                clock,
+            };
+            record(cpu, probe)
+        };
         let records = [
             waking(1, 7),
             waking(3, 8),
+            place(3, 9),
+            place(2, 0),
             migrate(3, 7),
             migrate(1, 7),
             wakeup(3, 8, 3),
@@ -137,17 +168,20 @@ mod tests {
         ];
         let wakeups = wakeups(&records);
         let left = Ahead {
-            migrate: Some(3),
+            migrate: Some(5),
             target: 2,
             remote: true,
+            anew: false,
         };
         let stayed = Ahead {
             migrate: None,
             target: 3,
             remote: false,
+            anew: true,
         };
         assert_eq!(wakeups, BTreeMap::from([(0, left), (1, stayed)]));
         let next = next_on_cpu(&records);
-        assert_eq!(next, [Some(3), Some(2), Some(4), Some(6), None, None, None]);
+        assert_eq!(next[..3], [Some(5), Some(2), Some(4)]);
+        assert_eq!(next[3..], [Some(7), Some(6), Some(8), None, None, None]);
     }
 }

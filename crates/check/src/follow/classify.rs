@@ -37,10 +37,23 @@ pub(super) struct Shown {
 }
 
 impl Follower<'_> {
-    /// For a choice between tasks of a queue: both states must have been shown, or follow from what has been, and no other CPU
-    /// may have changed the queue since this CPU's last record.
+    /// For a choice between tasks of a queue.
     pub(super) fn class_of_pair(&self, cpu: u32, pair: Pair) -> Class {
-        for task in [pair.a, pair.b] {
+        let pair = [pair.a, pair.b];
+        let fair = pair.iter().all(|&task| self.sched.is_fair(task));
+        let hangs = fair.then(|| self.sched.order_hangs(pair[0], pair[1]));
+        self.class_of_choice(cpu, &pair, hangs.flatten())
+    }
+
+    /// For whether the running task has had its slice.
+    pub(super) fn class_of_slice(&self, cpu: u32, curr: TaskId) -> Class {
+        self.class_of_choice(cpu, &[curr], self.sched.slice_hangs(curr))
+    }
+
+    /// The states of all who have to do with it must have been shown, or follow from what has been, and no other CPU may have
+    /// changed the queue since this CPU's last record.
+    fn class_of_choice(&self, cpu: u32, tasks: &[TaskId], hangs: Option<HangsOn>) -> Class {
+        for &task in tasks {
             // Of an idle task there is nothing to be known.
             if self.sched.tasks[task].class == TaskClass::Idle {
                 continue;
@@ -50,13 +63,10 @@ impl Follower<'_> {
                 return EARLIER_STATE;
             }
         }
-        let is_fair = |&task: &TaskId| self.sched.is_fair(task);
-        if [pair.a, pair.b].iter().all(is_fair) {
-            match self.sched.order_hangs(pair.a, pair.b) {
-                Some(HangsOn::Updates) => return self.class_of_loads(),
-                Some(HangsOn::Clock) => return NOT_CLOCK,
-                None => {}
-            }
+        match hangs {
+            Some(HangsOn::Updates) => return self.class_of_loads(),
+            Some(HangsOn::Clock) => return NOT_CLOCK,
+            None => {}
         }
         let start = self.records[..self.at]
             .iter()

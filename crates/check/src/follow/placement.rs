@@ -167,6 +167,7 @@ impl Follower<'_> {
             migrate: None,
             target: target.0,
             remote: false,
+            anew: true,
         };
         self.begin_choice(r, pid, question, ahead);
     }

@@ -11,7 +11,7 @@
 //!        the two timers had expired first is not recorded.
 
 use super::Follower;
-use super::classify::{Pair, Shown};
+use super::classify::Shown;
 use crate::baselines::Baselines;
 use crate::judge::{Decision, Measure};
 use crate::record::{PrevState, Record, What};
@@ -314,7 +314,7 @@ impl Follower<'_> {
                     self.describe(self.shown(curr)),
                     self.describe_all(&queue)
                 );
-                (self.class_of_pair(r.cpu, Pair { a: curr, b: curr }), text)
+                (self.class_of_slice(r.cpu, curr), text)
             });
             self.judge.judge(charged.decision, baselines, differs);
         }

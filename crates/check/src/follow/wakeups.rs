@@ -62,7 +62,7 @@ impl Follower<'_> {
         let wake_flags = if r.irq { WF_FROM_IRQ } else { 0 };
         let ahead = self.ahead.get(&self.at).copied();
         let target = ahead.and_then(|ahead| (ahead.remote && running).then_some(ahead.target));
-        let placed = ahead.filter(|ahead| ahead.migrate.is_some() || ahead.remote);
+        let placed = ahead.filter(|ahead| ahead.migrate.is_some() || ahead.remote || ahead.anew);
         let pending = PendingWakeup {
             by: r.cpu,
             waker: self.sched.rqs[CpuId(r.cpu)].curr,

@@ -1,10 +1,12 @@
 //! `sched_yield()`: not recorded, but it charges the running task.
 //!
 //! Model.  `sched_yield()` charges its task while it holds no lock but that of the queue, so that preemption is
-//!         disabled once. Then it calls `schedule()`, which does not charge again. If no switch
-//!         follows, the task was picked again. A task that is alone on its CPU is charged by `schedule()` instead, which
-//!         charges the groups above it, too. A timer interrupt that comes before that finds preemption disabled.
-//!         What its tick asks for is forgotten in `schedule()`, and not judged unless a record in the interrupt shows it.
+//!         disabled once. Then it calls `schedule()`, which does not charge again unless an interrupt in between brought the
+//!         clock up to date. If no switch follows, the task was picked again. A task that is alone on its CPU is charged by
+//!         `schedule()` instead, which charges the groups above it, too.
+//!         A timer interrupt that comes before that finds preemption disabled, or it has not come far enough for that: then
+//!         the task is switched away from without having been asked to. What the interrupt's tick asks for is forgotten in
+//!         `schedule()`, and not judged unless a record in the interrupt shows it.
 //!         Who sets a group's weight charges the task beside which the group is queued with that lock alone, too. Where
 //!         that asks for a reschedule, it is still asked for when the task is charged next.
 //! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`,
@@ -15,9 +17,8 @@
 //!         on to another such place.
 
 use super::Follower;
-use crate::record::{Record, What};
+use crate::record::{PrevState, Record, What};
 use fairwind_sched::CpuId;
-use fairwind_sched::probe::ProbePoint;
 
 impl Follower<'_> {
     /// Is a charge of the running task that of `sched_yield()`?
@@ -55,39 +56,44 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         self.sched.sched_yield(cpu, clock);
         self.take_effects(r.cpu);
-        if !self.switches_next() {
+        if !self.switches_next(false) {
             self.follow_same(r, clock);
         }
         self.cpu(r.cpu).yields = true;
     }
 
-    /// A yield's `schedule()` is over at the next record out of interrupts, or if a timer's finds preemption enabled.
+    /// A yield's `schedule()` is over at the next record out of interrupts, or if a timer's finds preemption enabled and no
+    /// switch shows that it was still to come.
     pub(super) fn end_yield(&mut self, r: &Record) {
-        if Self::ends_yield(r) {
+        let preemptible = r.what == What::Timer && r.preempt_depth == 0;
+        if !r.irq || preemptible && !self.switches_next(true) {
             self.cpu(r.cpu).yields = false;
         }
     }
 
-    fn ends_yield(r: &Record) -> bool {
-        !r.irq || r.what == What::Timer && r.preempt_depth == 0
-    }
-
-    /// Is the next thing that the running task does to be switched away from? Not if a timer interrupt before that finds that the
-    /// yield is over.
-    fn switches_next(&self) -> bool {
-        let mut at = self.at;
-        while let Some(next) = self.next_on_cpu[at] {
-            at = next;
-            let r = &self.records[at];
-            if Self::ends_yield(r) {
-                // Where one is in a deeper group than the other, entities are set before the first is put.
-                let changes = matches!(
-                    r.what.probed(),
-                    Some(ProbePoint::PutPrevEntity | ProbePoint::SetNextEntity)
-                );
-                return changes || matches!(r.what, What::Switch { .. });
-            }
+    /// Is the next thing that the running task does to be switched away from while it could go on, in the yield's `schedule()`?
+    /// `preemptible`: a timer interrupt found preemption enabled, so that one which is asked for may have come before.
+    fn switches_next(&self, mut preemptible: bool) -> bool {
+        let cpu = self.records[self.at].cpu;
+        let own = self.times.records_of(cpu, self.at + 1);
+        let mut own = own.iter().map(|&at| &self.records[at]).peekable();
+        while let Some(r) = own.next_if(|r| r.irq) {
+            preemptible |= r.what == What::Timer && r.preempt_depth == 0;
         }
-        false
+        // Where one is in a deeper group than the other, entities are set before the first is put. The task is charged once more
+        // if an interrupt brought the clock up to date.
+        let mut charged = false;
+        let mut is_inside = |r: &&Record| match r.what {
+            What::Runtime { .. } => {
+                let asked = preemptible && r.need_resched;
+                r.preempt_depth == 2 && !asked && !std::mem::replace(&mut charged, true)
+            }
+            _ => r.what.probed().is_some(),
+        };
+        let end = own.find(|r| r.irq || !is_inside(r));
+        match end.map(|end| &end.what) {
+            Some(What::Switch { prev_state, .. }) => *prev_state == PrevState::Runnable,
+            _ => false,
+        }
     }
 }

@@ -78,8 +78,8 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7742),
-            (Measure::Pick, 1321, 1320),
+            (Measure::State, 8284, 7744),
+            (Measure::Pick, 1322, 1322),
             (Measure::Preemption, 1331, 1329),
             (Measure::Placement, 256, 251),
             (Measure::Balance, 77, 74),
@@ -120,10 +120,10 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46235),
-            (Measure::Pick, 17098, 17097),
+            (Measure::State, 46643, 46238),
+            (Measure::Pick, 17098, 17098),
             (Measure::Preemption, 658, 657),
-            (Measure::Placement, 228, 223),
+            (Measure::Placement, 229, 224),
             (Measure::Balance, 22, 21),
         ],
     );
@@ -134,9 +134,9 @@ fn yields_in_groups_of_6_1() {
     expect(
         "yields-6.1",
         &[
-            (Measure::State, 49883, 49820),
-            (Measure::Pick, 27579, 27217),
-            (Measure::Preemption, 645, 639),
+            (Measure::State, 49883, 49830),
+            (Measure::Pick, 27636, 27497),
+            (Measure::Preemption, 643, 643),
             (Measure::Placement, 222, 219),
             (Measure::Balance, 19, 19),
         ],
@@ -148,10 +148,10 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16461, 15415),
+            (Measure::State, 16465, 15423),
             (Measure::Pick, 2795, 2795),
             (Measure::Preemption, 1829, 1829),
-            (Measure::Placement, 1625, 1619),
+            (Measure::Placement, 1626, 1620),
             (Measure::Balance, 126, 118),
         ],
     );
@@ -176,10 +176,10 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6834),
+            (Measure::State, 7403, 6838),
             (Measure::Pick, 707, 705),
             (Measure::Preemption, 599, 596),
-            (Measure::Placement, 575, 557),
+            (Measure::Placement, 577, 557),
             (Measure::Balance, 39, 35),
         ],
     );
@@ -302,9 +302,9 @@ fn nested_groups_on_one_cpu() {
     expect(
         "nested-1cpu-6.12",
         &[
-            (Measure::State, 8518, 8388),
+            (Measure::State, 8520, 8435),
             (Measure::Pick, 1755, 1755),
-            (Measure::Preemption, 1252, 1251),
+            (Measure::Preemption, 1252, 1252),
         ],
     );
 }

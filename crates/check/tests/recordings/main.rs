@@ -170,7 +170,7 @@ fn changes_of_6_12() {
         "changes-6.12",
         &[
             (Measure::State, 3866, 3866),
-            (Measure::Pick, 1013, 1013),
+            (Measure::Pick, 1010, 1010),
             (Measure::Preemption, 822, 822),
             (Measure::Placement, 286, 285),
             (Measure::Balance, 16, 16),
@@ -184,7 +184,7 @@ fn changes_of_6_1() {
         "changes-6.1",
         &[
             (Measure::State, 1388, 1388),
-            (Measure::Pick, 548, 548),
+            (Measure::Pick, 544, 544),
             (Measure::Preemption, 491, 491),
             (Measure::Placement, 187, 186),
             (Measure::Balance, 15, 15),
@@ -197,10 +197,10 @@ fn sessions_of_6_12() {
     expect(
         "sessions-6.12",
         &[
-            (Measure::State, 9114, 8978),
+            (Measure::State, 9116, 9013),
             (Measure::Pick, 1843, 1843),
-            (Measure::Preemption, 1507, 1506),
-            (Measure::Placement, 383, 380),
+            (Measure::Preemption, 1507, 1507),
+            (Measure::Placement, 385, 382),
             (Measure::Balance, 16, 15),
         ],
     );
@@ -282,8 +282,8 @@ fn race_sched_of_6_12() {
         "race-sched-6.12",
         &[
             (Measure::State, 14914, 14910),
-            (Measure::Pick, 2337, 2336),
-            (Measure::Preemption, 1071, 1070),
+            (Measure::Pick, 2336, 2335),
+            (Measure::Preemption, 1070, 1069),
             (Measure::Placement, 1516, 1504),
             (Measure::Balance, 113, 96),
         ],
@@ -494,7 +494,7 @@ fn policies_and_classes_of_6_12() {
         "policies-6.12",
         &[
             (Measure::State, 11112, 11111),
-            (Measure::Pick, 1758, 1758),
+            (Measure::Pick, 1754, 1754),
             (Measure::Preemption, 1026, 1026),
             (Measure::Placement, 464, 462),
             (Measure::Balance, 22, 22),
@@ -508,7 +508,7 @@ fn policies_and_classes_of_6_1() {
         "policies-6.1",
         &[
             (Measure::State, 5874, 5872),
-            (Measure::Pick, 2967, 2962),
+            (Measure::Pick, 2965, 2960),
             (Measure::Preemption, 1216, 1216),
             (Measure::Placement, 854, 846),
             (Measure::Balance, 8, 6),
@@ -521,10 +521,10 @@ fn barriers_locks_and_yields() {
     expect(
         "barriers-6.12",
         &[
-            (Measure::State, 7530, 7528),
-            (Measure::Pick, 1492, 1491),
-            (Measure::Preemption, 1064, 1063),
-            (Measure::Placement, 945, 935),
+            (Measure::State, 7530, 7530),
+            (Measure::Pick, 1485, 1485),
+            (Measure::Preemption, 1065, 1064),
+            (Measure::Placement, 944, 934),
             (Measure::Balance, 31, 29),
         ],
     );

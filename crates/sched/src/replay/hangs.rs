@@ -126,6 +126,22 @@ impl Sched {
         self.hangs(a).or(self.hangs(b)).or(queue)
     }
 
+    /// On what hangs whether a running task has had its slice, or a group above it: the entity's place, and where a slice is a
+    /// share of what the queue weighs, those of all that are queued there.
+    pub fn slice_hangs(&self, task: TaskId) -> Option<HangsOn> {
+        let mut se = self.tasks[task].se;
+        while let Some(cfs_rq) = self.ses[se].cfs_rq.get() {
+            let by_average = self.cfs_rqs[cfs_rq].avg_load != 0;
+            let shares = (!by_average).then(|| self.queue_hangs(cfs_rq)).flatten();
+            let on = self.hangs(se).or(shares);
+            if on.is_some() {
+                return on;
+            }
+            se = self.ses[se].parent.get()?;
+        }
+        None
+    }
+
     fn queue_hangs(&self, cfs_rq: CfsRqId) -> Option<HangsOn> {
         let queue = &self.cfs_rqs[cfs_rq];
         let mut waiting = queue.timeline.iter();
@@ -208,6 +224,11 @@ mod tests {
             let order = sched.order_hangs(beside, tasks[0]);
             assert_eq!(order, Some(HangsOn::Updates));
             assert_eq!(sched.order_hangs(elsewhere, tasks[0]), None);
+            // The group's slice does, and on 6.1 that of who shares the queue.
+            assert_eq!(sched.slice_hangs(tasks[0]), Some(HangsOn::Updates));
+            let shares = (release == Release::V6_1).then_some(HangsOn::Updates);
+            assert_eq!(sched.slice_hangs(beside), shares);
+            assert_eq!(sched.slice_hangs(elsewhere), None);
             sched.note_hanging_place(root, other);
             assert!(hangs(&sched, other, ProbeField::Vruntime));
             sched.end_hanging(se);
