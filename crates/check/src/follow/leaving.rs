@@ -20,7 +20,7 @@ impl Follower<'_> {
         let curr = self.sched.rqs[cpu].curr;
         let left = self.sched.rqs[cpu].curr_has_left;
         let t = &self.sched.tasks[curr];
-        let runs = t.is_queued() && t.state == TaskState::Running && self.sched.is_fair(curr);
+        let runs = t.is_queued() && t.state == TaskState::Running && self.is_ordinary(curr);
         if left || !runs || self.pid(curr) != Some(*pid) {
             return;
         }

@@ -50,6 +50,7 @@ mod quotas;
 mod races;
 mod requeues;
 mod returns;
+mod rt_choice;
 mod sequence;
 mod sessions;
 mod settings;

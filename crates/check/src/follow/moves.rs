@@ -216,7 +216,12 @@ impl Follower<'_> {
     /// An RT task was pushed to another CPU, or pulled.
     fn follow_rt_move(&mut self, r: &Record, task: TaskId, dest: CpuId) {
         self.judge.not_asked(Measure::Balance);
-        let src_now = self.clock_at(self.sched.tasks[task].cpu, r.ts);
+        let (here, orig) = (CpuId(r.cpu), self.sched.tasks[task].cpu);
+        let stops = self.sched.tasks[self.sched.rqs[here].curr].class == Class::Stop;
+        if orig == here && !stops {
+            self.sched.set_rt_choice(here, dest);
+        }
+        let src_now = self.clock_at(orig, r.ts);
         let dest_now = self.clock_at(dest, r.ts);
         if self.sched.follow_detach(task, dest, src_now) {
             self.sched.follow_attach(task, dest_now);

@@ -24,6 +24,7 @@ use fairwind_sched::{CpuId, Sched, TaskId};
 const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
 const NOT_SCANNED: Class = Class::NotRecorded("how far idle CPUs are searched");
 const NOT_CORES: Class = Class::NotRecorded("whether an idle core is known");
+const NOT_SPREAD: Class = Class::NotRecorded("where a CPU last put a real-time task");
 const NOT_WAKEES: Class = Class::NotRecorded("wakees from before the recording");
 
 /// A question that can be asked again.
@@ -246,7 +247,14 @@ impl Follower<'_> {
         let ours = question.ask(&mut self.sched, ts);
         let search = self.sched.search;
         let asks = |sched: &mut Sched| question.ask(sched, ts);
-        let class = if self.learn_wakees(task, here, [kernel, ours], &before, asks) {
+        let fair = self.sched.is_fair(task);
+        let class = if !fair && self.learn_rt_choice(here, [kernel, ours], &before, asks) {
+            NOT_SPREAD
+        } else if !fair && ours != kernel {
+            self.why_not(ts, pid, question, kernel, &before, ours)
+        } else if !fair {
+            Class::Ours
+        } else if self.learn_wakees(task, here, [kernel, ours], &before, asks) {
             NOT_WAKEES
         } else if self.learn_sync(ts, question, kernel, &before, ours) {
             NOT_SYNC
@@ -272,9 +280,14 @@ impl Follower<'_> {
         let text = if ours == kernel {
             String::new()
         } else {
+            let rule = if fair {
+                let target = search.target.map_or(0, |cpu| cpu.0);
+                format!(" by {}, target cpu{target}", search.rule.name())
+            } else {
+                String::new()
+            };
             format!(
-                "{} from cpu{} (before: cpu{}), woken by {} on cpu{}: kernel cpu{}, ours cpu{} by {}, \
-                 target cpu{}; {}",
+                "{} from cpu{} (before: cpu{}), woken by {} on cpu{}: kernel cpu{}, ours cpu{}{rule}; {}",
                 self.name(task),
                 prev.0,
                 question.recent_used_cpu.0,
@@ -282,13 +295,11 @@ impl Follower<'_> {
                 here.0,
                 kernel.0,
                 ours.0,
-                search.rule.name(),
-                search.target.map_or(0, |cpu| cpu.0),
                 describe_cpus(&self.sched),
             )
         };
         let candidates = u64::from(self.sched.tasks[task].nr_cpus_allowed);
-        if class != NOT_SYNC && class != NOT_WAKEES && !self.unsure.contains(&task) {
+        if ![NOT_SYNC, NOT_WAKEES, NOT_SPREAD].contains(&class) && !self.unsure.contains(&task) {
             self.learn_bounds(task, task, [kernel, ours], &before, |sched| {
                 question.ask(sched, ts)
             });

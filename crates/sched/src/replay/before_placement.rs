@@ -21,7 +21,7 @@ pub struct BeforePlacement {
     this_cpu: CpuId,
     wake_stamp: u64,
     wake_avg_idle: u64,
-    distribute_prev: u32,
+    distribute_prev: CpuId,
     prng: u64,
     /// The waker and the task.
     tasks: [TaskFields; 2],

@@ -91,15 +91,15 @@ impl Sched {
     }
 
     /// Where the last evenly spread choice of a CPU fell.
-    pub(crate) fn rt_choice(&self, this_cpu: CpuId) -> u32 {
+    pub(crate) fn rt_choice(&self, this_cpu: CpuId) -> CpuId {
         let root = self.rqs[CpuId(0)].rt.root.as_ref();
-        root.map_or(0, |root| root.distribute_prev[this_cpu.idx()])
+        CpuId(root.map_or(0, |root| root.distribute_prev[this_cpu.idx()]))
     }
 
-    /// Takes later choices back.
-    pub(crate) fn set_rt_choice(&mut self, this_cpu: CpuId, chosen: u32) {
+    /// It fell on another one: later ones are taken back, or another kernel chose otherwise.
+    pub fn set_rt_choice(&mut self, this_cpu: CpuId, chosen: CpuId) {
         if let Some(root) = &mut self.rqs[CpuId(0)].rt.root {
-            root.distribute_prev[this_cpu.idx()] = chosen;
+            root.distribute_prev[this_cpu.idx()] = chosen.0;
         }
     }
 
