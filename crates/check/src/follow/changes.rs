@@ -57,7 +57,6 @@ pub(super) struct PassedOver {
 impl Follower<'_> {
     /// A charge of a CPU's running task, which no other call explains: a task of that CPU may have been changed.
     pub(super) fn changes_other(&mut self, by: u32, cpu: CpuId) {
-        let by = self.sched.rqs[CpuId(by)].curr;
         let changes = self
             .queued_on(cpu)
             .filter_map(|task| Some((self.attr_ahead(task)?, task)))
@@ -69,10 +68,23 @@ impl Follower<'_> {
         }
     }
 
-    /// Can it be this task that changes another one so? Where chrt is used, it is that which changes policies.
-    fn changes(&self, by: TaskId, task: TaskId, attr: SchedAttr) -> bool {
+    /// Can it be the running task of this CPU that changes another one so? Where chrt is used, it is that which changes policies.
+    fn changes(&self, by: u32, task: TaskId, attr: SchedAttr) -> bool {
         let same_policy = attr.policy == self.sched.tasks[task].policy;
-        same_policy || by == task || !self.uses_chrt || self.names.comm(by) == Some(CHRT)
+        let itself = self.sched.rqs[CpuId(by)].curr == task;
+        same_policy || itself || !self.uses_chrt || self.runs_chrt(by)
+    }
+
+    /// Is a CPU's running task that command? It may have been switched to before it became that.
+    fn runs_chrt(&self, cpu: u32) -> bool {
+        let own = self.times.records_of(cpu, self.at + 1).iter();
+        let left = own
+            .map(|&at| &self.records[at].what)
+            .find_map(|what| match what {
+                What::Switch { prev, .. } => Some(prev.comm.as_str()),
+                _ => None,
+            });
+        left.or_else(|| self.names.comm(self.sched.rqs[CpuId(cpu)].curr)) == Some(CHRT)
     }
 
     /// A sleeping task that is woken, and whose policy a later record tells.
@@ -279,12 +291,13 @@ impl Follower<'_> {
         let (at, prio) = self.prio_ahead(task)?;
         let t = &self.sched.tasks[task];
         let attr = self.attr_of_prio(task, prio);
+        let runs_fair = t.on_cpu && self.sched.is_fair(task);
+        if self.limits.placements && (prio >= MAX_RT_PRIO || runs_fair) {
+            // Where it is placed, or put if it runs, it tells what it changes to.
+            return None;
+        }
         if prio < MAX_RT_PRIO {
             return (t.prio != prio).then_some((at, attr));
-        }
-        if self.limits.placements {
-            // Where it is placed, it tells what it changes to.
-            return None;
         }
         let known = self.is_known(t.se) && self.sched.is_fair(task);
         let vruntime = self.sched.ses[t.se].vruntime;

@@ -16,7 +16,7 @@ use crate::baselines::Baselines;
 use crate::judge::{Decision, Measure};
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::task::{Class, MAX_RT_PRIO};
+use fairwind_sched::task::Class;
 use fairwind_sched::{CpuId, Effect, TaskId};
 
 /// A charge whose outcome the next record shows.
@@ -268,7 +268,7 @@ impl Follower<'_> {
         } else if !r.irq
             && !self.comes_back_by_place(curr)
             && let Some((_, prio)) = self.prio_ahead(curr)
-            && !(self.limits.placements && self.sched.is_fair(curr) && prio >= MAX_RT_PRIO)
+            && !(self.limits.placements && self.sched.is_fair(curr))
         {
             // A nice level that probes of `place_entity` do not show.
             self.set_prio(curr, prio);

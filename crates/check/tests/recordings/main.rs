@@ -309,7 +309,7 @@ fn realtime_of_6_12() {
     expect(
         "realtime-6.12",
         &[
-            (Measure::State, 1740, 1740),
+            (Measure::State, 1746, 1746),
             (Measure::Pick, 207, 207),
             (Measure::Preemption, 110, 110),
             (Measure::Placement, 335, 332),
@@ -493,7 +493,7 @@ fn policies_and_classes_of_6_12() {
     expect(
         "policies-6.12",
         &[
-            (Measure::State, 11112, 11111),
+            (Measure::State, 12534, 12534),
             (Measure::Pick, 1754, 1754),
             (Measure::Preemption, 1026, 1026),
             (Measure::Placement, 464, 462),
