@@ -8,11 +8,11 @@
 //!             goes to an idle CPU tells half as much: which of several it gets hangs on when each became idle. So does
 //!             a placement where ours chooses a busy CPU, which hangs on loads.
 //!             Children are bound as their parent is. So are all tasks of one program and one forefather, once their
-//!             placements tell that: to the CPUs on which the kernel has put any of them. So are tasks that ours would move,
-//!             if two passes of balancing are the kernel's once they and those beside them stay where they have been
-//!             lately. Where the kernel takes a waiting task off a CPU other than by balancing, that is told to be no longer
-//!             among those the task may use. A running one that a stopper takes elsewhere, because a task woke it for that,
-//!             is taken for bound to where it goes.
+//!             placements tell that: to the CPUs on which the kernel has put any of them or their children. So are tasks
+//!             that ours would move, if two passes of balancing are the kernel's once they and those beside them stay where
+//!             they have been lately. Where the kernel takes a waiting task off a CPU other than by balancing, that is told
+//!             to be no longer among those the task may use. A running one that a stopper takes elsewhere, because a task
+//!             woke it for that, is taken for bound to where it goes.
 //!             What a whole walk has told of a task (see `allowed`) holds in the next one, whatever a single placement tells.
 //! Invariants. A placement is answered by what others told, never by itself alone.
 //! Deviations. Allowed CPUs are not recorded: unless a whole walk tells them, ours needs two disagreements to take a task for
@@ -130,6 +130,8 @@ impl Follower<'_> {
         }
         if task == asked {
             self.learn_family(task, [kernel, ours], before, &ask);
+        } else {
+            self.comes_to(task, kernel);
         }
         let nr_cpus = self.sched.nr_cpus();
         let prev = self.sched.tasks[asked].cpu;
@@ -223,6 +225,20 @@ impl Follower<'_> {
             self.bind_to(task, family.cpus.clone());
         }
         self.families.insert(key, family);
+    }
+
+    /// The kernel puts a child of a task on a CPU, which all of the task's family thus may use.
+    fn comes_to(&mut self, task: TaskId, cpu: CpuId) {
+        let Some(key) = self.family_of(task) else {
+            return;
+        };
+        let Some(family) = self.families.get_mut(&key).filter(|f| !f.cpus.test(cpu)) else {
+            return;
+        };
+        family.cpus.set(cpu);
+        if family.holds() {
+            self.allow_family(&key, cpu);
+        }
     }
 
     /// The first forefather of a task, and its program.

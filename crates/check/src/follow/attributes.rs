@@ -93,6 +93,22 @@ impl Follower<'_> {
         }
     }
 
+    /// After a charge of another CPU's running task: if it is that of a task there which is sent to a group, as this CPU's next
+    /// record tells, it goes there now. The other CPU may record something before that.
+    pub(super) fn attach_there(&mut self, r: &Record, cpu: CpuId) -> bool {
+        let next = self.next_on_cpu[self.at].map(|at| &self.records[at].what);
+        let Some(What::Attach { pid, path, .. }) = next else {
+            return false;
+        };
+        let is_there = |task: TaskId| self.sched.tasks[task].cpu == cpu;
+        if !self.known(*pid).is_some_and(is_there) {
+            return false;
+        }
+        self.move_task(r, *pid, path);
+        self.cpu(r.cpu).requeued_by_attach = true;
+        true
+    }
+
     /// Probes showed that the running task was taken off its queue and put back: if that was because it goes to a
     /// group, it goes there now.
     pub(super) fn attach_probed(&mut self, r: &Record, task: TaskId) -> bool {

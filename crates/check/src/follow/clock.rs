@@ -83,7 +83,7 @@ impl Follower<'_> {
             } else if !waking && !pulling {
                 // Balancing, or somebody who asks for run times.
                 self.sched.follow_charge(cpu, clock);
-                if !own && !r.irq && !self.moves_next() {
+                if !own && !r.irq && !self.moves_next() && !self.attach_there(r, cpu) {
                     self.changes_other(r.cpu, cpu);
                 }
             }

@@ -8,11 +8,12 @@
 use super::Follower;
 use super::classify::{NOT_ALLOWED, NOT_AVERAGED};
 use super::placement::{Answer, Question, describe_cpus};
+use super::rt_choice::NOT_SPREAD;
 use crate::baselines::Baselines;
 use crate::judge::Class;
 use crate::record::{Record, What};
 use fairwind_sched::task::TaskState;
-use fairwind_sched::{CpuId, TaskId};
+use fairwind_sched::{CpuId, Sched, TaskId};
 
 impl Follower<'_> {
     /// Is the charge just recorded that of a fork of 6.1, with interrupts before the record of it? Nothing else comes
@@ -93,13 +94,18 @@ impl Follower<'_> {
         let parent = self.parents[&task];
         let before = self.sched.before_placement(here, task);
         let ours = question.ask(&mut self.sched, ts);
-        self.learn_bounds(parent, task, [kernel, ours], &before, |sched| {
-            question.ask(sched, ts)
-        });
+        let asks = |sched: &mut Sched| question.ask(sched, ts);
+        let fair = self.sched.is_fair(task);
+        let spread = !fair && self.learn_rt_choice(here, [kernel, ours], &before, asks);
+        if !spread {
+            self.learn_bounds(parent, task, [kernel, ours], &before, asks);
+        }
         self.inherit_bounds(parent, task);
         // A child may use the CPUs that its parent may, and mostly lives too short to be seen on them.
         let unseen = |pid| !self.whereabouts.runs_on(pid, ours);
-        let class = if ours != kernel && self.chosen_if_averaged(ts, question, kernel, &before) {
+        let class = if spread {
+            NOT_SPREAD
+        } else if ours != kernel && self.chosen_if_averaged(ts, question, kernel, &before) {
             NOT_AVERAGED
         } else if unseen(pid) && self.pid(parent).is_none_or(unseen) {
             NOT_ALLOWED
@@ -123,7 +129,7 @@ impl Follower<'_> {
             fifo: Some(kernel == here),
             least_vruntime: None,
         };
-        if ours != kernel {
+        if fair && ours != kernel {
             let now = self.clock_at(here, ts);
             self.learn_start_utils(here, [kernel, ours], now);
         }

@@ -12,6 +12,7 @@
 
 use super::ahead::Ahead;
 use super::classify::{EARLIER_STATE, NOT_ALLOWED, NOT_AVERAGED};
+use super::rt_choice::NOT_SPREAD;
 use super::{Follower, KindOfWakeup};
 use crate::baselines::Baselines;
 use crate::judge::{Class, Decision, Measure};
@@ -24,7 +25,6 @@ use fairwind_sched::{CpuId, Sched, TaskId};
 const NOT_SYNC: Class = Class::NotRecorded("WF_SYNC");
 const NOT_SCANNED: Class = Class::NotRecorded("how far idle CPUs are searched");
 const NOT_CORES: Class = Class::NotRecorded("whether an idle core is known");
-const NOT_SPREAD: Class = Class::NotRecorded("where a CPU last put a real-time task");
 const NOT_WAKEES: Class = Class::NotRecorded("wakees from before the recording");
 
 /// A question that can be asked again.

@@ -1,11 +1,12 @@
 //! Ticks, and other charges of the running task that no call of the scheduler claims.
 //!
-//! Model. A tick charges the running task in a hardware interrupt, and no wakeup or switch follows
-//!        that would have charged it too. It is followed at once, since other CPUs decide by what it
-//!        changed; whether it asked for a reschedule shows in the flags of the CPU's next record, and
-//!        is judged there, unless that is a wakeup, which may have asked itself. A charge in the task's own context comes from `schedule()` that goes on with
-//!        the same task, or from a system call that asks for run times. A tick asks for the balancing softirq
-//!        of its CPU, and others to balance for those that are idle: both are followed here, and then in `balance`.
+//! Model. A tick charges the running task in a hardware interrupt, and no wakeup or switch follows that would have charged it
+//!        too. It is followed at once, since other CPUs decide by what it changed; whether it asked for a reschedule shows in the
+//!        flags of the CPU's next record, and is judged there, unless that is a wakeup, which may have asked itself. A charge in
+//!        the task's own context comes from `schedule()` that goes on with the same task, or from a system call that asks for run
+//!        times. A tick asks for the balancing softirq of its CPU, and others to balance for those that are idle: both are
+//!        followed here, and then in `balance`. An interrupt that finds a real-time task is that of the fair server's timer, too,
+//!        if that is due.
 //! Deviations. Where the kernel's clocks are not told, each timer interrupt of a CPU that is idle or runs an RT task counts
 //!        as a tick while the tick is not stopped. If it wakes somebody on an idle CPU, the tick comes after that: which of
 //!        the two timers had expired first is not recorded.
@@ -46,6 +47,9 @@ impl Follower<'_> {
         self.cpu(r.cpu).in_timer = may_tick.then_some(false);
         let idle = self.sched.is_idle(cpu);
         let curr = self.sched.rqs[cpu].curr;
+        if self.sched.tasks[curr].class == Class::Rt {
+            self.serve_fair_tasks(r);
+        }
         if may_tick && (idle || self.sched.tasks[curr].class == Class::Rt) {
             if idle && self.wakes_in_timer(r.cpu) {
                 self.cpu(r.cpu).tick_waits = true;
@@ -56,6 +60,17 @@ impl Follower<'_> {
             if self.jiffies.stops.at.contains(&self.at) {
                 self.tick_stopped(r.cpu);
             }
+        }
+    }
+
+    /// The timer's interrupt finds a real-time task: the timer of the fair server may have expired, so that it is next.
+    fn serve_fair_tasks(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        let clock = self.clock_of_update(cpu, r.ts);
+        let expires = self.sched.rqs[cpu].rt.server.timer;
+        if expires.is_some_and(|expires| expires <= clock) {
+            self.sched.rt_timer(cpu, clock);
+            self.take_effects(r.cpu);
         }
     }
 

@@ -220,6 +220,10 @@ impl Follower<'_> {
         before: &BeforePlacement,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) -> bool {
+        // Who may use one CPU only is not asked for.
+        if self.sched.tasks[task].nr_cpus_allowed <= 1 {
+            return false;
+        }
         let waker = self.sched.rqs[here].curr;
         let (jiffies, hz) = (self.sched.jiffies, self.wakees.hz);
         self.wakees.counts(waker).record(task, jiffies, hz);

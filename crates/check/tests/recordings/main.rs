@@ -517,6 +517,33 @@ fn policies_and_classes_of_6_1() {
 }
 
 #[test]
+fn policies_and_cpus_changed_by_commands() {
+    expect(
+        "commanded-6.1",
+        &[
+            (Measure::State, 16393, 16391),
+            (Measure::Pick, 10722, 10722),
+            (Measure::Preemption, 4753, 4753),
+            (Measure::Placement, 7236, 7200),
+            (Measure::Balance, 59, 56),
+        ],
+    );
+}
+
+#[test]
+fn fair_tasks_that_the_fair_server_lets_run() {
+    expect(
+        "starved-6.12",
+        &[
+            (Measure::State, 2312, 2312),
+            (Measure::Pick, 238, 238),
+            (Measure::Preemption, 139, 139),
+            (Measure::Placement, 319, 306),
+        ],
+    );
+}
+
+#[test]
 fn barriers_locks_and_yields() {
     expect(
         "barriers-6.12",
