@@ -3,8 +3,9 @@
 //! Model.  A queue that was given runtime is put back when the recording shows it: by a probe of `place_entity`, by a charge to
 //!         the running task, or because an idle CPU is asked to schedule or runs one of its tasks; where nothing will tell when,
 //!         at once, but for a tick of its CPU that has begun. Probes show the queue's entity and then those of the groups above
-//!         that had been taken off their queues, too; a charge may come between. Where the interrupt that gives runtime itself
-//!         puts queues back (6.1), those that it gave runtime to before that one are back, too.
+//!         that had been taken off their queues, too; a charge may come between. An entity that none has shown before, placed in
+//!         an interrupt that wakes nobody, is that of the CPU's only throttled queue of which none has been shown. Where the
+//!         interrupt that gives runtime itself puts queues back (6.1), those that it gave runtime to before that one are back, too.
 //! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime` @ 6.1, 6.12.
 
 use super::Follower;
@@ -151,7 +152,8 @@ impl Follower<'_> {
         address: u64,
         flags: Option<u64>,
     ) -> Option<(CfsRqId, u64)> {
-        let se = *self.addresses.get(&address)?;
+        let known = self.addresses.get(&address).copied();
+        let se = known.or_else(|| self.throttled_unseen(r))?;
         let cfs_rq = self.sched.ses[se].my_q;
         if flags != Some(ENQUEUE_WAKEUP)
             || cfs_rq.is_none()
@@ -166,6 +168,21 @@ impl Follower<'_> {
         let charged = self.cpu(r.cpu).pending_clock.take();
         let told = self.clock_probed_before(r.cpu, self.at).or(charged);
         Some((cfs_rq, told.unwrap_or_else(|| self.clock_at(cpu, r.ts))))
+    }
+
+    /// Which entity an interrupt of a CPU places that no probe has shown before, and wakes nobody: that of a throttled queue there,
+    /// if there is only one of which none has been shown.
+    fn throttled_unseen(&self, r: &Record) -> Option<SeId> {
+        if !r.irq || self.cpus[r.cpu as usize].waking.is_some() {
+            return None;
+        }
+        let mut there = self.groups.values().filter_map(|&group| {
+            let cfs_rq = *self.sched.groups[group].cfs_rq.get(r.cpu as usize)?;
+            let queue = &self.sched.cfs_rqs[cfs_rq];
+            let seen = self.addresses.values().any(|&se| se == queue.se);
+            (queue.throttled && !seen).then_some(queue.se)
+        });
+        there.next().filter(|_| there.next().is_none())
     }
 
     /// Do the CPU's next records show more of where a queue's entity, or one above it, is placed? Placing one charges the task

@@ -22,7 +22,7 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4568),
+            (Measure::State, 5453, 4571),
             (Measure::Pick, 126, 126),
             (Measure::Preemption, 80, 80),
             (Measure::Placement, 244, 236),
