@@ -4,6 +4,7 @@
 //!        the waker, if the task leaves its CPU; `sched_wakeup` once the task is queued, by the waker
 //!        or by the CPU that it goes to. A probe of `place_entity` shows whether it was off its queue.
 
+use super::requeues::ENQUEUE_WAKEUP;
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,9 +21,6 @@ pub(super) struct Ahead {
     /// A probe shows that the task is queued anew, and so was not queued.
     pub(super) anew: bool,
 }
-
-/// `ENQUEUE_WAKEUP`: who still was on its queue is placed without.
-const ENQUEUE_WAKEUP: u64 = 1;
 
 /// Every wakeup that is seen to its end, by the index of its `sched_waking`.
 pub(super) fn wakeups(records: &[Record]) -> BTreeMap<usize, Ahead> {

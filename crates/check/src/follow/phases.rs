@@ -10,6 +10,7 @@
 //! Units.      ns of the trace clock.
 //! Source.     kernel/sched/fair.c `init_cfs_bandwidth`, `start_cfs_bandwidth` @ 6.1, 6.12.
 
+use super::requeues::ENQUEUE_WAKEUP;
 use crate::facts::Facts;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbePoint;
@@ -24,8 +25,6 @@ const SOONER_OCTAVES: u64 = 3;
 const MAX_RETURNS: usize = 64;
 /// What one call places comes sooner after one another than this, what two interrupts do later.
 const CALL_NS: u64 = 1_000_000;
-/// `ENQUEUE_WAKEUP` alone.
-const ENQUEUE_WAKEUP: u64 = 1;
 
 /// When the timer of a limit expires first, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,8 @@ use fairwind_sched::probe::{ProbeField, ProbePoint, Told};
 use fairwind_sched::task::{Class, MAX_RT_PRIO};
 use fairwind_sched::{CpuId, SchedAttr, TaskId};
 
+/// `ENQUEUE_WAKEUP`: the entity was off its queue; alone, it comes back from being throttled, or it is a group's.
+pub(super) const ENQUEUE_WAKEUP: u64 = 1;
 /// `ENQUEUE_RESTORE`: the entity was taken off to be changed.
 pub(super) const ENQUEUE_RESTORE: u64 = 2;
 

@@ -9,12 +9,10 @@
 //! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime` @ 6.1, 6.12.
 
 use super::Follower;
+use super::requeues::ENQUEUE_WAKEUP;
 use crate::record::{Record, What};
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CfsRqId, CpuId, GroupId, SeId, TaskId};
-
-/// `ENQUEUE_WAKEUP` alone: the flags of an entity that comes back from being throttled.
-const ENQUEUE_WAKEUP: u64 = 1;
 
 impl Follower<'_> {
     /// Before a record of a CPU: queues whose return no probe will show are back by now. Where the timer's interrupt puts

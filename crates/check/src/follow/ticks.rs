@@ -66,9 +66,11 @@ impl Follower<'_> {
     /// The timer's interrupt finds a real-time task: the timer of the fair server may have expired, so that it is next.
     fn serve_fair_tasks(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
+        let Some(expires) = self.sched.rqs[cpu].rt.server.timer else {
+            return;
+        };
         let clock = self.clock_of_update(cpu, r.ts);
-        let expires = self.sched.rqs[cpu].rt.server.timer;
-        if expires.is_some_and(|expires| expires <= clock) {
+        if expires <= clock {
             self.sched.rt_timer(cpu, clock);
             self.take_effects(r.cpu);
         }
