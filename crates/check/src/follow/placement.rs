@@ -246,41 +246,15 @@ impl Follower<'_> {
         let before = self.sched.before_placement(here, task);
         let ours = question.ask(&mut self.sched, ts);
         let search = self.sched.search;
-        let asks = |sched: &mut Sched| question.ask(sched, ts);
-        let fair = self.sched.is_fair(task);
-        let class = if !fair && self.learn_rt_choice(here, [kernel, ours], &before, asks) {
-            NOT_SPREAD
-        } else if !fair && ours != kernel {
-            self.why_not(ts, pid, question, kernel, &before, ours)
-        } else if !fair {
-            Class::Ours
-        } else if self.learn_wakees(task, here, [kernel, ours], &before, asks) {
-            NOT_WAKEES
-        } else if self.learn_sync(ts, question, kernel, &before, ours) {
-            NOT_SYNC
-        } else if ours != kernel
-            && !self.is_pinned(task)
-            && search
-                .target
-                .is_some_and(|target| self.learn_idle_scan(target, kernel, &before, asks))
-        {
-            NOT_SCANNED
-        } else if ours != kernel
-            && !self.is_pinned(task)
-            && search.target.is_some_and(|target| {
-                self.learn_idle_cores(target, kernel, &before, (here, task), asks)
-            })
-        {
-            NOT_CORES
-        } else if ours != kernel {
-            self.why_not(ts, pid, question, kernel, &before, ours)
-        } else {
-            Class::Ours
+        let class = match self.learn_from_wakeup(ts, question, [kernel, ours], &before) {
+            Some(class) => class,
+            None if ours != kernel => self.why_not(ts, pid, question, kernel, &before, ours),
+            None => Class::Ours,
         };
         let text = if ours == kernel {
             String::new()
         } else {
-            let rule = if fair {
+            let rule = if self.sched.is_fair(task) {
                 let target = search.target.map_or(0, |cpu| cpu.0);
                 format!(" by {}, target cpu{target}", search.rule.name())
             } else {
@@ -314,6 +288,35 @@ impl Follower<'_> {
                 least_vruntime: None,
             },
         }
+    }
+
+    /// What is not recorded and explains the kernel's answer, if something does: ours goes on from that.
+    fn learn_from_wakeup(
+        &mut self,
+        ts: u64,
+        question: Question,
+        [kernel, ours]: [CpuId; 2],
+        before: &BeforePlacement,
+    ) -> Option<Class> {
+        let Question { task, here, .. } = question;
+        let target = self.sched.search.target;
+        let asks = |sched: &mut Sched| question.ask(sched, ts);
+        if !self.sched.is_fair(task) {
+            let spread = self.learn_rt_choice(here, [kernel, ours], before, asks);
+            return spread.then_some(NOT_SPREAD);
+        }
+        if self.learn_wakees(task, here, [kernel, ours], before, asks) {
+            return Some(NOT_WAKEES);
+        }
+        if self.learn_sync(ts, question, kernel, before, ours) {
+            return Some(NOT_SYNC);
+        }
+        let target = target.filter(|_| ours != kernel && !self.is_pinned(task))?;
+        if self.learn_idle_scan(target, kernel, before, asks) {
+            return Some(NOT_SCANNED);
+        }
+        let cores = self.learn_idle_cores(target, kernel, before, (here, task), asks);
+        cores.then_some(NOT_CORES)
     }
 
     /// Asks under other assumptions on what is not recorded.
