@@ -153,11 +153,6 @@ impl Follower<'_> {
         self.change(task, attr.unwrap_or(SchedAttr::normal(nice)), r, cpu);
     }
 
-    /// Is a running task of another class that comes to the fair one shown by `place_entity`?
-    pub(super) fn comes_back_by_place(&self, curr: TaskId) -> bool {
-        self.sched.tasks[curr].class == Class::Rt && self.limits.placements
-    }
-
     /// The task of an entity, and its CPU, if it runs.
     fn running_at(&self, r: &Record, address: u64) -> Option<(TaskId, CpuId)> {
         let here = self.sched.rqs[CpuId(r.cpu)].curr;

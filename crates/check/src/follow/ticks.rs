@@ -283,11 +283,10 @@ impl Follower<'_> {
         if let Some(group) = group {
             self.sched.follow_regroup(curr, group, clock);
         } else if !r.irq
-            && !self.comes_back_by_place(curr)
+            && !self.limits.placements
             && let Some((_, prio)) = self.prio_ahead(curr)
-            && !(self.limits.placements && self.sched.is_fair(curr))
         {
-            // A nice level that probes of `place_entity` do not show.
+            // A priority that no probe of `place_entity` shows.
             self.set_prio(curr, prio);
         }
         if !r.irq {
