@@ -150,13 +150,13 @@ impl Follower<'_> {
         address: u64,
         flags: Option<u64>,
     ) -> Option<(CfsRqId, u64)> {
+        if flags != Some(ENQUEUE_WAKEUP) {
+            return None;
+        }
         let known = self.addresses.get(&address).copied();
         let se = known.or_else(|| self.throttled_unseen(r))?;
         let cfs_rq = self.sched.ses[se].my_q;
-        if flags != Some(ENQUEUE_WAKEUP)
-            || cfs_rq.is_none()
-            || !self.sched.cfs_rqs[cfs_rq].throttled
-        {
+        if cfs_rq.is_none() || !self.sched.cfs_rqs[cfs_rq].throttled {
             return None;
         }
         let cpu = CpuId(r.cpu);
