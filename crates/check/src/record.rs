@@ -59,6 +59,19 @@ impl Record {
         }
     }
 
+    /// A probe that shows nothing but its flags.
+    #[cfg(test)]
+    pub(crate) fn of_probe(cpu: u32, point: ProbePoint, flags: Option<u64>) -> Record {
+        let probe = What::Probe {
+            point,
+            address: 1,
+            values: Box::new(NOTHING_SHOWN),
+            flags,
+            clock: None,
+        };
+        Record::of_task(0, cpu, probe)
+    }
+
     /// Was it written in a hardware interrupt?
     pub(crate) fn hardirq(&self) -> bool {
         self.irq && !self.softirq

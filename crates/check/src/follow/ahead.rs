@@ -109,7 +109,6 @@ pub(super) fn last_old_names(records: &[Record]) -> BTreeMap<i32, usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwind_sched::probe::NOTHING_SHOWN;
 
     fn record(cpu: u32, what: What) -> Record {
         Record::of_task(0, cpu, what)
@@ -141,18 +140,7 @@ mod tests {
             let prio = 120;
             record(cpu, What::Wakeup { pid, prio, target })
         };
-        let place = |cpu, flags| {
-            let (point, values) = (ProbePoint::PlaceEntity, Box::new(NOTHING_SHOWN));
-            let (address, flags, clock) = (0, Some(flags), None);
-            let probe = What::Probe {
-                point,
-                address,
-                values,
-                flags,
-                clock,
-            };
-            record(cpu, probe)
-        };
+        let place = |cpu, flags| Record::of_probe(cpu, ProbePoint::PlaceEntity, Some(flags));
         let records = [
             waking(1, 7),
             waking(3, 8),

@@ -282,7 +282,6 @@ mod tests {
     use super::*;
     use crate::follow::ahead::next_on_cpu;
     use crate::record::Party;
-    use fairwind_sched::probe::NOTHING_SHOWN;
 
     fn record(cpu: u32, what: What) -> Record {
         Record::of_task(0, cpu, what)
@@ -380,18 +379,7 @@ mod tests {
 
     #[test]
     fn a_wakeup_and_a_switch_end_with_the_probe_that_shows_how() {
-        let probe = |cpu, point| {
-            let (address, flags, clock) = (1, None, None);
-            let values = Box::new(NOTHING_SHOWN);
-            let probe = What::Probe {
-                point,
-                address,
-                values,
-                flags,
-                clock,
-            };
-            record(cpu, probe)
-        };
+        let probe = |cpu, point| Record::of_probe(cpu, point, None);
         let wakeup = || {
             let (pid, prio, target) = (7, 120, 0);
             record(0, What::Wakeup { pid, prio, target })
