@@ -219,6 +219,7 @@ impl Follower<'_> {
         let (here, orig) = (CpuId(r.cpu), self.sched.tasks[task].cpu);
         let stops = self.sched.tasks[self.sched.rqs[here].curr].class == Class::Stop;
         if orig == here && !stops {
+            // Who pushes it has chosen where to.
             self.sched.set_rt_choice(here, dest);
         }
         let src_now = self.clock_at(orig, r.ts);
