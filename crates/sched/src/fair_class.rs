@@ -26,6 +26,8 @@ pub(crate) struct FairClass {
     pub(crate) update_curr: fn(&mut Sched, CfsRqId),
     pub(crate) entity_tick: fn(&mut Sched, CfsRqId, SeId, bool),
     pub(crate) reweight_entity: fn(&mut Sched, CfsRqId, SeId, u64),
+    /// CFS: entities are placed from their queue's `min_vruntime`, which only grows.
+    pub(crate) keeps_min_vruntime: bool,
     /// EEVDF: the time that the entity's lag may come to, either sign, by its queue, the running entity if it counts
     /// there, itself and the length of a tick.
     pub(crate) lag_limit: fn(&CfsRq, Option<&SchedEntity>, &SchedEntity, Nanos) -> Nanos,

@@ -134,11 +134,8 @@ pub struct Held {
     pub first_of_queue: bool,
     /// The same of the entity.
     pub first_of_entity: bool,
-    /// The sides differ, and weights on the queue depend on when other CPUs bring averages up to date, or did so when they
-    /// were given.
-    pub weights_pending: bool,
-    /// The sides differ, and what is shown hangs on a clock that was guessed.
-    pub clock_guessed: bool,
+    /// The sides differ, and what is shown hangs on this.
+    pub hangs_on: Option<HangsOn>,
 }
 
 /// How many of a queue's last averages are kept.
@@ -205,6 +202,8 @@ pub struct Probes {
     pub(crate) hanging: Vec<Option<HangsOn>>,
     /// The same of the `min_vruntime` of queues, by id.
     pub(crate) floors_hanging: Vec<Option<HangsOn>>,
+    /// The same of the origin of queues' sums.
+    pub(crate) origins_hanging: Vec<Option<HangsOn>>,
     /// Of each CPU the last clock of its queue of which a record tells when it was used, and that record's time.
     pub(crate) reached: Vec<(Nanos, Nanos)>,
     /// CPUs whose clock in this call is a guess.
@@ -358,6 +357,7 @@ impl Sched {
         let by_queue = charged && probes.take_by_queue(se) && !first_of_entity;
         if first_of_queue {
             self.shift_queue(cfs_rq, se, &told.values);
+            self.note_unknown_floor(cfs_rq);
         } else if by_queue {
             self.shift_groups(cfs_rq, se, &told.values);
         }
@@ -369,7 +369,12 @@ impl Sched {
         let mut sides = told.values.iter().zip(&ours);
         let differs = sides.any(|(told, ours)| told.is_some() && told != ours);
         let hangs = self.told_hangs(point, (cfs_rq, se), &told.values);
-        let hangs_on = |on: HangsOn| hangs == Some(on);
+        let pending = self.weights_are_pending(cfs_rq, se);
+        let hangs_on = if pending {
+            Some(HangsOn::Updates)
+        } else {
+            hangs
+        };
         let held = Held {
             se,
             cfs_rq,
@@ -377,9 +382,7 @@ impl Sched {
             ours,
             first_of_queue,
             first_of_entity,
-            weights_pending: differs
-                && (hangs_on(HangsOn::Updates) || self.weights_are_pending(cfs_rq, se)),
-            clock_guessed: differs && hangs_on(HangsOn::Clock),
+            hangs_on: hangs_on.filter(|_| differs),
         };
         if self.is_possible(cfs_rq, se, &told.values) {
             if let Some(weight) = told.values[ProbeField::Weight as usize] {
@@ -399,7 +402,9 @@ impl Sched {
                 probes.set_only_placed(se, false);
             }
             self.begin_course(se, places);
-            if shows_time {
+            let lag_is_left =
+                !self.ses[se].on_rq && told.values[ProbeField::Vlag as usize].is_none();
+            if shows_time && !lag_is_left {
                 self.end_hanging(se);
             }
         }
@@ -521,6 +526,7 @@ impl Sched {
         ) else {
             return;
         };
+        self.end_hanging_origin(cfs_rq);
         let cfs = &mut self.cfs_rqs[cfs_rq];
         let apart = cfs.avg_vruntime.wrapping_sub(sum.cast_signed());
         if load == 0 || load != cfs.avg_load || apart % load.cast_signed() != 0 {

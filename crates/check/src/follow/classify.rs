@@ -63,10 +63,8 @@ impl Follower<'_> {
                 return EARLIER_STATE;
             }
         }
-        match hangs {
-            Some(HangsOn::Updates) => return self.class_of_loads(),
-            Some(HangsOn::Clock) => return NOT_CLOCK,
-            None => {}
+        if let Some(on) = hangs {
+            return self.class_of_hanging(on);
         }
         let start = self.records[..self.at]
             .iter()
@@ -76,6 +74,15 @@ impl Follower<'_> {
             Class::Race
         } else {
             Class::Ours
+        }
+    }
+
+    /// For what hangs on something that no event tells.
+    pub(super) fn class_of_hanging(&self, on: HangsOn) -> Class {
+        match on {
+            HangsOn::Updates => self.class_of_loads(),
+            HangsOn::Clock => NOT_CLOCK,
+            HangsOn::Start => EARLIER_STATE,
         }
     }
 

@@ -335,13 +335,8 @@ impl Follower<'_> {
         if self.lost_race(task, held) {
             return Class::Race;
         }
-        if held.weights_pending {
-            return self.class_of_loads();
-        }
-        if held.clock_guessed {
-            return NOT_CLOCK;
-        }
-        Class::Ours
+        let hangs = held.hangs_on.map(|on| self.class_of_hanging(on));
+        hangs.unwrap_or(Class::Ours)
     }
 
     pub(super) fn entity_name(&self, se: SeId) -> String {

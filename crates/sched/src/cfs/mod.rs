@@ -67,6 +67,7 @@ pub(crate) static CLASS: FairClass = FairClass {
     idle_shortcut: false,
     keeps_wake_avg_idle: true,
     clock_skip_lasts: true,
+    keeps_min_vruntime: true,
     block_clears_on_rq_first: true,
     preempts_by_running: true,
     has_slices: false,

@@ -145,6 +145,9 @@ impl Sched {
         if flags & DEQUEUE_SLEEP == 0 {
             let base = self.cfs_rqs[cfs_rq].zero_vruntime;
             self.ses[se].vruntime = self.ses[se].vruntime.wrapping_sub(base);
+            if self.probes.is_some() {
+                self.note_hanging_base(cfs_rq, se);
+            }
         }
         self.return_cfs_rq_runtime(cfs_rq);
         self.update_cfs_group(se);

@@ -189,8 +189,12 @@ impl Sched {
     pub(super) fn migrate_task_rq_cfs(&mut self, task: TaskId) {
         let se = self.tasks[task].se;
         if self.tasks[task].state == TaskState::Waking {
-            let base = self.cfs_rqs[self.ses[se].cfs_rq].zero_vruntime;
+            let cfs_rq = self.ses[se].cfs_rq;
+            let base = self.cfs_rqs[cfs_rq].zero_vruntime;
             self.ses[se].vruntime = self.ses[se].vruntime.wrapping_sub(base);
+            if self.probes.is_some() {
+                self.note_hanging_base(cfs_rq, se);
+            }
         }
         if self.tasks[task].on_rq != OnRq::Migrating {
             self.remove_entity_load_avg(se);

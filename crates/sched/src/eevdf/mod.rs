@@ -73,6 +73,7 @@ const CLASS: FairClass = FairClass {
     idle_shortcut: true,
     keeps_wake_avg_idle: false,
     clock_skip_lasts: false,
+    keeps_min_vruntime: false,
     block_clears_on_rq_first: false,
     preempts_by_running: false,
     has_slices: true,

@@ -5,8 +5,9 @@
 //!             had it just brought its average up to date, the weight hangs on whether it has, and no event tells. What is
 //!             placed or weighed beside a group that runs hangs on the clock with which that is charged, which no event tells
 //!             either. So does from then on the entity's virtual runtime, with it that of its queue, and with that what is
-//!             weighed or placed in the queue; on 6.1 the queue's `min_vruntime` as well, until another entity's takes it
-//!             further. For an entity this ends where its virtual runtime is told, from which it goes on.
+//!             weighed or placed in the queue, and the origin of its sums, which moves to that; on 6.1 the queue's
+//!             `min_vruntime` as well, until another entity's takes it further. For an entity this ends where its virtual
+//!             runtime is told, from which it goes on, and once it has left its queue where its lag is; for an origin with sums.
 //! Invariants. Nothing is noted unless another kernel is followed.
 //! Source.     kernel/sched/fair.c `calc_group_shares`, `update_tg_load_avg`, `reweight_entity`, `place_entity` @ 6.1, 6.12.
 
@@ -22,6 +23,8 @@ pub enum HangsOn {
     Updates,
     /// A clock that was guessed.
     Clock,
+    /// A `min_vruntime` from before the recording.
+    Start,
 }
 
 impl Sched {
@@ -38,6 +41,7 @@ impl Sched {
 
     /// A group's entity that is queued is weighed.
     pub(crate) fn note_hanging_weight(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.note_hanging_origin(cfs_rq);
         if self.contributions_are_pending(self.ses[se].my_q) {
             self.set_hanging(se, Some(HangsOn::Updates));
         } else {
@@ -48,11 +52,28 @@ impl Sched {
     /// An entity is placed by its queue's virtual time.
     #[cold]
     pub(crate) fn note_hanging_place(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        self.note_hanging_origin(cfs_rq);
         let floor = self.floor_hangs(cfs_rq);
         if let Some(on) = self.queue_hangs(cfs_rq).or(floor) {
             self.set_hanging(se, Some(on));
         } else if self.is_clock_guessed(cfs_rq) {
             self.set_hanging(se, Some(HangsOn::Clock));
+        }
+    }
+
+    /// The origin of a queue's sums has moved to its average.
+    fn note_hanging_origin(&mut self, cfs_rq: CfsRqId) {
+        let clock = self.is_clock_guessed(cfs_rq).then_some(HangsOn::Clock);
+        let on = self.queue_hangs(cfs_rq).or(clock);
+        if let Some(probes) = &mut self.probes {
+            set(&mut probes.origins_hanging, cfs_rq.idx(), on);
+        }
+    }
+
+    /// The origin of a queue's sums is as told.
+    pub(crate) fn end_hanging_origin(&mut self, cfs_rq: CfsRqId) {
+        if let Some(probes) = &mut self.probes {
+            set(&mut probes.origins_hanging, cfs_rq.idx(), None);
         }
     }
 
@@ -69,7 +90,15 @@ impl Sched {
         }
     }
 
-    /// An entity comes to a queue whose `min_vruntime` it begins from.
+    /// Of a queue the place of an entity was told for the first time: by how much its `min_vruntime` is ahead is not.
+    pub(crate) fn note_unknown_floor(&mut self, cfs_rq: CfsRqId) {
+        let on = self.fair.keeps_min_vruntime.then_some(HangsOn::Start);
+        if let Some(probes) = &mut self.probes {
+            set(&mut probes.floors_hanging, cfs_rq.idx(), on);
+        }
+    }
+
+    /// An entity comes to a queue from whose `min_vruntime` it counts, or is counted from it as it leaves.
     #[cold]
     pub(crate) fn note_hanging_base(&mut self, cfs_rq: CfsRqId, se: SeId) {
         if let Some(on) = self.floor_hangs(cfs_rq) {
@@ -105,7 +134,10 @@ impl Sched {
             || told[ProbeField::AvgVruntime as usize].is_some()
             || told[ProbeField::AvgLoad as usize].is_some();
         let queue = of_queue.then(|| self.queue_hangs(cfs_rq)).flatten();
-        self.hangs(se).or(queue)
+        let of_sum = told[ProbeField::AvgVruntime as usize].is_some();
+        let origins = self.probes.as_ref().map(|probes| &probes.origins_hanging);
+        let origin = origins.and_then(|origins| *origins.get(cfs_rq.idx())?);
+        self.hangs(se).or(queue).or(origin.filter(|_| of_sum))
     }
 
     /// On what hangs the order of two tasks of a CPU: the places of the entities above them that share a queue, and where entities
@@ -234,6 +266,9 @@ mod tests {
             sched.end_hanging(se);
             assert!(!hangs(&sched, se, ProbeField::Vruntime));
             sched.end_hanging(other);
+            assert!(hangs(&sched, other, ProbeField::AvgVruntime), "its origin");
+            assert!(!hangs(&sched, other, ProbeField::AvgLoad));
+            sched.end_hanging_origin(root);
             assert!(!hangs(&sched, other, ProbeField::AvgVruntime));
             // The group's entity has taken `min_vruntime` as far as its own, which is told later.
             sched.note_hanging_weight(root, se);
