@@ -72,6 +72,11 @@ impl Record {
         Record::of_task(0, cpu, probe)
     }
 
+    /// In which kinds of interrupts it was written.
+    pub(crate) fn context(&self) -> (bool, bool, bool) {
+        (self.irq, self.softirq, self.interrupts_softirq)
+    }
+
     /// Was it written in a hardware interrupt?
     pub(crate) fn hardirq(&self) -> bool {
         self.irq && !self.softirq

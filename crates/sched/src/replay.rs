@@ -231,6 +231,12 @@ impl Sched {
         (switch, true)
     }
 
+    /// `schedule()` pulled tasks to a CPU whose running task could go on, but gives way: where such requests outlast it, the
+    /// next call reuses its clock.
+    pub fn follow_pull_from_queued(&mut self, cpu: CpuId) {
+        self.rqs[cpu].clock_skip_requested |= !self.fair.clock_skip_lasts;
+    }
+
     /// Gives a fair entity the virtual runtime and deadline that the other kernel shows for it. False, and nothing done,
     /// if no kernel can be in such a state: the queue's sums would overflow.
     pub fn follow_entity(&mut self, se: SeId, vruntime: u64, deadline: u64) -> bool {

@@ -181,10 +181,7 @@ impl Follower<'_> {
         let cpu = self.sched.tasks[task].cpu;
         let se = self.sched.tasks[task].se;
         let charge = &self.records[self.at];
-        let same_call = |&next: &usize| {
-            let next = &self.records[next];
-            (next.irq, next.softirq) == (charge.irq, charge.softirq)
-        };
+        let same_call = |&next: &usize| self.records[next].context() == charge.context();
         let next = self.next_on_cpu[self.at].filter(same_call);
         if let Some(clock) = self.probed_clock(next) {
             self.sched.ses[se].exec_start = clock.saturating_sub(runtime);
@@ -326,7 +323,7 @@ impl Follower<'_> {
         let own = self.times.records_until(cpu, end).iter().rev();
         let probes = own.take_while(|&&at| {
             let r = &self.records[at];
-            r.what.probed().is_some() && (r.irq, r.softirq) == (ends.irq, ends.softirq)
+            r.what.probed().is_some() && r.context() == ends.context()
         });
         self.probed_clock(probes.last().copied())
     }

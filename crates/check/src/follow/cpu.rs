@@ -105,6 +105,8 @@ pub(super) struct CpuContext {
     pub(super) goes_on_later: bool,
     /// Its running task has yielded and is still to call `schedule()`.
     pub(super) yields: bool,
+    /// Queues that its running task has left, and their virtual times before that, until its switch is recorded.
+    pub(super) left: Vec<(CfsRqId, u64)>,
     /// A tick whose outcome its next record shows.
     pub(super) charged: Option<Charged>,
     /// Everything as it was when the pass began of which moves are being gathered.

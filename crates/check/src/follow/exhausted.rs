@@ -54,18 +54,23 @@ impl Follower<'_> {
         if !self.idles_without(r, prev, next, &limited) {
             return;
         }
-        let is_placed = |cfs_rq: &CfsRqId| {
-            let se = self.sched.cfs_rqs[*cfs_rq].se;
-            self.is_placed_first(se) == Some(true)
-        };
-        let placed = limited.iter().copied().find(is_placed);
-        let Some(cfs_rq) = placed.or_else(|| self.least_left(limited)) else {
+        let Some(cfs_rq) = self.likely_exhausted(limited) else {
             return;
         };
         if !self.refilled_since_charge(cfs_rq) {
             self.judge.mended("queues without runtime that could run");
             self.sched.follow_exhausted(cfs_rq, clock);
         }
+    }
+
+    /// Which of some queues is the one out of runtime.
+    pub(super) fn likely_exhausted(&self, queues: Vec<CfsRqId>) -> Option<CfsRqId> {
+        let is_placed = |cfs_rq: &CfsRqId| {
+            let se = self.sched.cfs_rqs[*cfs_rq].se;
+            self.is_placed_first(se) == Some(true)
+        };
+        let placed = queues.iter().copied().find(is_placed);
+        placed.or_else(|| self.least_left(queues))
     }
 
     /// Was the pool refilled after the queue's running entity was last charged? The kernel may have put it back before that.

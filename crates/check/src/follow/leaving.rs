@@ -27,12 +27,16 @@ impl Follower<'_> {
         let Some((prio, state, next)) = self.sleep_ahead(r.cpu, *pid) else {
             return;
         };
+        self.begin_told(r.cpu);
+        self.sched.follow_charge(cpu, clock);
+        self.end_told(r);
         self.set_prio(curr, prio);
         if let Some(next) = next {
             self.unthrottle_above(r, next, clock);
             self.mend_next(cpu, next, clock);
         }
         self.set_prev_state(cpu, state);
+        self.note_times_left(r.cpu, curr);
         self.begin_told(r.cpu);
         self.sched.follow_block(cpu, clock);
         self.end_told(r);

@@ -276,7 +276,7 @@ impl Follower<'_> {
                     charged = true;
                     charged_by_put |= put;
                 }
-                What::Probe { point, .. } if *point == ProbePoint::PutPrevEntity => put = true,
+                What::Probe { point, .. } => put = *point == ProbePoint::PutPrevEntity,
                 What::Migrate { dest, .. } if *dest == r.cpu => pulled = true,
                 What::Switch {
                     prev, prev_state, ..
@@ -291,7 +291,12 @@ impl Follower<'_> {
                 _ => return false,
             }
         };
-        self.picks_in_vain(r.cpu, clock, state)
+        if state == PrevState::Runnable {
+            self.picks_in_vain(r.cpu, clock, state)
+        } else {
+            // A pick that gets down to a sleeper takes it off its queue, and it is charged no more.
+            self.picks_in_vain_surely(r.cpu, clock, state)
+        }
     }
 
     /// schedule() went idle though the task could run, and charged it only when it put it back: a pick that reuses the clock
@@ -300,7 +305,7 @@ impl Follower<'_> {
         let rq = &self.sched.rqs[CpuId(cpu)];
         let (clock, reuses) = (rq.clock, rq.clock_skip_requested);
         if !self.limits.set.is_empty() && reuses && self.cpu(cpu).charged_by_put {
-            self.picks_in_vain(cpu, clock, PrevState::Runnable);
+            self.picks_in_vain_surely(cpu, clock, PrevState::Runnable);
         }
     }
 
@@ -320,6 +325,20 @@ impl Follower<'_> {
         }
         self.take_effects(cpu);
         futile
+    }
+
+    /// The same where the kernel's pick found nobody: if ours would, a queue is out of runtime.
+    fn picks_in_vain_surely(&mut self, cpu: u32, clock: u64, state: PrevState) -> bool {
+        if self.picks_in_vain(cpu, clock, state) {
+            return true;
+        }
+        let rq = &self.sched.rqs[CpuId(cpu)];
+        let Some(cfs_rq) = self.likely_exhausted(self.limited_above(rq.curr, rq.idle)) else {
+            return false;
+        };
+        self.judge.mended("queues without runtime that could run");
+        self.sched.follow_exhausted(cfs_rq, clock);
+        self.picks_in_vain(cpu, clock, state)
     }
 
     /// The queues that a task and its groups are on, none for one that is not fair.

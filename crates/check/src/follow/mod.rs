@@ -96,6 +96,7 @@ use limits::Limits;
 use order::Picked;
 use phases::Phases;
 use placement::Placement;
+use races::Raced;
 use sessions::Sessions;
 use settings::Settings;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -189,7 +190,7 @@ pub(crate) struct Follower<'a> {
     times: Times,
     whereabouts: Whereabouts,
     /// Tasks whose virtual runtime hangs on which of two CPUs was first, and by how much.
-    raced: BTreeMap<TaskId, u64>,
+    raced: BTreeMap<TaskId, Raced>,
     /// Tasks from before the recording that have not run in it.
     unsure: BTreeSet<TaskId>,
     /// All tasks from before the recording.

@@ -10,7 +10,7 @@ use super::Follower;
 use crate::judge::Class;
 use crate::record::What;
 use fairwind_sched::probe::{ProbeField, ProbePoint, Told};
-use fairwind_sched::{CpuId, Sched, SeId};
+use fairwind_sched::{CfsRqId, CpuId, Sched, SeId};
 
 /// The class of what a clock was told by.
 pub(super) const NOT_CLOCK: Class = Class::NotRecorded("clocks of groups that run");
@@ -66,19 +66,27 @@ impl Follower<'_> {
 
     /// Does a CPU queue a task without charging the one that runs?
     pub(super) fn queued_without_charge(&self, cpu: u32, pid: i32) -> bool {
-        self.known(pid).is_some_and(|task| {
-            let se = self.sched.tasks[task].se;
-            !self.sched.is_fair(task) || self.beside_group(CpuId(cpu), se).is_some()
-        })
+        let cpu = CpuId(cpu);
+        let Some(task) = self.known(pid) else {
+            // It is in no group, as far as is known.
+            return self.group_runs_on(self.sched.rqs[cpu].cfs) == Some(true);
+        };
+        let se = self.sched.tasks[task].se;
+        !self.sched.is_fair(task) || self.beside_group(cpu, se).is_some()
+    }
+
+    /// Is what runs on a queue a group's entity?
+    fn group_runs_on(&self, cfs_rq: CfsRqId) -> Option<bool> {
+        let running = self.sched.cfs_rqs[cfs_rq].curr.get();
+        running.map(|se| !self.sched.ses[se].is_task())
     }
 
     /// The entity, itself or a group's above, that joins a queue of a CPU where a group runs.
     fn beside_group(&self, cpu: CpuId, mut se: SeId) -> Option<SeId> {
         let mut cfs_rq = self.queue_on(cpu, se);
         loop {
-            let running = self.sched.cfs_rqs[cfs_rq].curr;
-            if running.is_some() {
-                return (!self.sched.ses[running].is_task()).then_some(se);
+            if let Some(of_group) = self.group_runs_on(cfs_rq) {
+                return of_group.then_some(se);
             }
             se = self.sched.cfs_rqs[cfs_rq].se;
             if se.is_none() {

@@ -25,7 +25,7 @@ impl Follower<'_> {
 
     /// A running task can be behind its queue's `min_vruntime` by a sleeper's credit, which is
     /// `latency_ns`, or half of it with GENTLE_FAIR_SLEEPERS. If it is further behind, our `min_vruntime`
-    /// is too high, and so is all that was placed by it and that nothing has told since.
+    /// is too high by so much at least, and so is all that was placed by it and that nothing has told since.
     fn lower_floor(&mut self, task: TaskId) {
         let se = self.sched.tasks[task].se;
         let vruntime = self.sched.ses[se].vruntime;
@@ -43,14 +43,15 @@ impl Follower<'_> {
             return;
         }
         self.judge.mended("queues whose min_vruntime was lower");
-        self.sched.cfs_rqs[cfs_rq].zero_vruntime = vruntime;
+        let too_high = (behind - credit).cast_unsigned();
+        self.sched.cfs_rqs[cfs_rq].zero_vruntime = floor.wrapping_sub(too_high);
         for other in self.candidates(self.sched.tasks[task].cpu) {
             let other = self.sched.tasks[other].se;
             let entity = &self.sched.ses[other];
             let ahead = entity.vruntime.wrapping_sub(floor) as i64;
             let placed = entity.cfs_rq == cfs_rq && self.told_on.get(&other) != Some(&cfs_rq);
             if other != se && placed && ahead >= -credit {
-                let lowered = entity.vruntime.wrapping_sub(behind as u64);
+                let lowered = entity.vruntime.wrapping_sub(too_high);
                 self.sched.follow_entity(other, lowered, 0);
             }
         }

@@ -23,6 +23,7 @@ impl Follower<'_> {
             prev_state
         };
         self.cpu(r.cpu).waking = None;
+        self.cpu(r.cpu).left.clear();
         if prev.pid == 0 {
             self.jiffies.busy(r.cpu, r.ts, true);
             self.sched.follow_jiffies(self.jiffies.now());
@@ -119,8 +120,11 @@ impl Follower<'_> {
                     overloaded = Some(self.sched.set_overloaded(false));
                 }
             }
-            let moves = if pulls { &[] } else { &moves[..] };
-            self.follow_pick(r, clock, next_task, moves, newly_idle && prev.pid != 0);
+            let ahead = if pulls { &[] } else { &moves[..] };
+            self.follow_pick(r, clock, next_task, ahead, newly_idle && prev.pid != 0);
+            if prev.pid != 0 && prev_state == PrevState::Runnable && !moves.is_empty() {
+                self.sched.follow_pull_from_queued(cpu);
+            }
             if let Some(overloaded) = overloaded {
                 self.sched.set_overloaded(overloaded);
             }

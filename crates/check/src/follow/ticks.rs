@@ -190,7 +190,7 @@ impl Follower<'_> {
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
             let other = &self.records[at];
-            if (other.irq, other.softirq) != (r.irq, r.softirq) {
+            if other.context() != r.context() {
                 return true;
             }
             let switches = matches!(other.what, What::Switch { .. });

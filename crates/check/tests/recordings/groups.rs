@@ -50,7 +50,7 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2096, 2005),
+            (Measure::State, 2097, 2006),
             (Measure::Pick, 363, 361),
             (Measure::Preemption, 391, 391),
             (Measure::Placement, 350, 347),
@@ -64,7 +64,7 @@ fn cgroups_that_are_no_task_groups_of_6_1() {
     expect(
         "v2-groups-6.1",
         &[
-            (Measure::State, 13080, 13071),
+            (Measure::State, 13081, 13073),
             (Measure::Pick, 6937, 6937),
             (Measure::Preemption, 4152, 4152),
             (Measure::Placement, 5123, 5090),
@@ -106,11 +106,11 @@ fn weights_that_only_decisions_tell_of_6_1() {
     expect(
         "nested-weights-6.1",
         &[
-            (Measure::State, 6758, 6503),
-            (Measure::Pick, 1209, 1193),
+            (Measure::State, 6761, 6505),
+            (Measure::Pick, 1210, 1194),
             (Measure::Preemption, 1512, 1510),
             (Measure::Placement, 631, 625),
-            (Measure::Balance, 125, 113),
+            (Measure::Balance, 125, 114),
         ],
     );
 }
@@ -134,7 +134,7 @@ fn yields_in_groups_of_6_1() {
     expect(
         "yields-6.1",
         &[
-            (Measure::State, 49883, 49830),
+            (Measure::State, 49884, 49830),
             (Measure::Pick, 27636, 27497),
             (Measure::Preemption, 643, 643),
             (Measure::Placement, 222, 219),
@@ -190,7 +190,7 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2417, 2259),
+            (Measure::State, 2423, 2262),
             (Measure::Pick, 521, 518),
             (Measure::Preemption, 587, 579),
             (Measure::Placement, 485, 479),
@@ -218,11 +218,11 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4674, 4262),
-            (Measure::Pick, 1203, 1179),
-            (Measure::Preemption, 1387, 1362),
+            (Measure::State, 4685, 4272),
+            (Measure::Pick, 1207, 1187),
+            (Measure::Preemption, 1397, 1374),
             (Measure::Placement, 827, 807),
-            (Measure::Balance, 111, 104),
+            (Measure::Balance, 111, 105),
         ],
     );
 }
@@ -247,8 +247,8 @@ fn groups_that_are_removed_of_6_1() {
         "removed-groups-6.1",
         &[
             (Measure::State, 5188, 4675),
-            (Measure::Pick, 2073, 2006),
-            (Measure::Preemption, 2836, 2795),
+            (Measure::Pick, 2074, 2009),
+            (Measure::Preemption, 2836, 2796),
             (Measure::Placement, 1021, 1012),
             (Measure::Balance, 69, 49),
         ],
@@ -260,7 +260,7 @@ fn bursts_of_nested_groups() {
     expect(
         "bursts-6.1",
         &[
-            (Measure::State, 3221, 2925),
+            (Measure::State, 3226, 2929),
             (Measure::Pick, 641, 605),
             (Measure::Preemption, 477, 465),
             (Measure::Placement, 863, 843),
@@ -274,7 +274,7 @@ fn forks_and_idle_groups_beside_limits() {
     expect(
         "idle-limits-6.1",
         &[
-            (Measure::State, 4214, 3899),
+            (Measure::State, 4216, 3899),
             (Measure::Pick, 469, 464),
             (Measure::Preemption, 390, 387),
             (Measure::Placement, 1127, 1092),
@@ -288,7 +288,7 @@ fn limits_of_less_than_a_slice() {
     expect(
         "short-limits-6.1",
         &[
-            (Measure::State, 1367, 1241),
+            (Measure::State, 1369, 1242),
             (Measure::Pick, 199, 192),
             (Measure::Preemption, 117, 113),
             (Measure::Placement, 570, 541),

@@ -115,7 +115,7 @@ fn one_cpu_of_6_1() {
     expect(
         "fair-1cpu-6.1",
         &[
-            (Measure::State, 3245, 3245),
+            (Measure::State, 3246, 3246),
             (Measure::Pick, 1635, 1635),
             (Measure::Preemption, 1666, 1666),
         ],
@@ -225,7 +225,7 @@ fn own_changes_of_6_1() {
     expect(
         "own-changes-6.1",
         &[
-            (Measure::State, 8175, 8173),
+            (Measure::State, 8176, 8174),
             (Measure::Pick, 163, 163),
             (Measure::Preemption, 111, 111),
             (Measure::Placement, 2001, 1982),
@@ -383,7 +383,7 @@ fn averages_of_6_1_on_one_cpu() {
     expect(
         "averages-1cpu-6.1",
         &[
-            (Measure::State, 7710, 7695),
+            (Measure::State, 7711, 7696),
             (Measure::Pick, 1011, 1011),
             (Measure::Preemption, 822, 822),
         ],
@@ -409,7 +409,7 @@ fn many_cpus_of_6_1() {
     expect(
         "many-cpus-6.1",
         &[
-            (Measure::State, 4523, 4505),
+            (Measure::State, 4523, 4506),
             (Measure::Pick, 398, 398),
             (Measure::Preemption, 403, 403),
             (Measure::Placement, 1200, 1163),
@@ -465,9 +465,9 @@ fn commands_that_change_tasks_of_6_1() {
     expect(
         "commands-6.1",
         &[
-            (Measure::State, 7571, 7570),
+            (Measure::State, 7572, 7570),
             (Measure::Pick, 2549, 2549),
-            (Measure::Preemption, 3133, 3127),
+            (Measure::Preemption, 3133, 3128),
             (Measure::Placement, 1097, 1066),
             (Measure::Balance, 88, 69),
         ],
