@@ -284,6 +284,11 @@ mod tests {
             sched.note_hanging_floor(root);
             sched.note_hanging_base(root, other);
             assert!(!hangs(&sched, other, ProbeField::Vruntime));
+            // Where the recording begins, nothing tells how far it is ahead.
+            sched.note_unknown_floor(root);
+            sched.note_hanging_base(root, other);
+            let start = (release == Release::V6_1).then_some(HangsOn::Start);
+            assert_eq!(sched.hangs(other), start);
         }
     }
 
