@@ -225,7 +225,11 @@ impl Follower<'_> {
         }
         let class = match failed {
             Some(_) => NOT_FAILED,
-            None if !bound.is_empty() => NOT_ALLOWED,
+            None if !bound.is_empty()
+                || self.freed_by_pass(asked).is_some_and(|ours| same(&ours)) =>
+            {
+                NOT_ALLOWED
+            }
             // The state that other CPUs' records have led to meanwhile gives the kernel's answer, or the
             // earliest that the pass can have looked at.
             None if same(&now) || self.earlier(asked).is_some_and(|ours| same(&ours)) => {
@@ -280,6 +284,21 @@ impl Follower<'_> {
     fn earlier(&self, asked: &Asked) -> Option<Answer> {
         let earliest = asked.earliest.as_ref()?;
         Some(self.ask_with(earliest, asked, None, None))
+    }
+
+    /// What ours does if the tasks that the kernel moved may go where it moved them, if ours takes some to be bound elsewhere.
+    fn freed_by_pass(&self, asked: &Asked) -> Option<Answer> {
+        let is_bound = |moved: &&Move| !asked.before.cpu_allowed(moved.task, CpuId(moved.dest));
+        let bound: Vec<&Move> = asked.moves.iter().filter(is_bound).collect();
+        if bound.is_empty() {
+            return None;
+        }
+        let mut base = asked.before.clone();
+        let all = CpuMask::all(base.nr_cpus());
+        for moved in bound {
+            base.follow_cpus_allowed(moved.task, &all);
+        }
+        Some(self.ask_pass(&base, asked, None))
     }
 
     /// The tasks on CPUs that ours takes others from than the kernel, and where they have been lately, if ours does what the
