@@ -368,12 +368,12 @@ impl Sched {
         let ours = self.probe_values(cfs_rq, se);
         let mut sides = told.values.iter().zip(&ours);
         let differs = sides.any(|(told, ours)| told.is_some() && told != ours);
-        let hangs = self.told_hangs(point, (cfs_rq, se), &told.values);
-        let pending = self.weights_are_pending(cfs_rq, se);
-        let hangs_on = if pending {
+        let hangs_on = if !differs {
+            None
+        } else if self.weights_are_pending(cfs_rq, se) {
             Some(HangsOn::Updates)
         } else {
-            hangs
+            self.told_hangs(point, (cfs_rq, se), &told.values)
         };
         let held = Held {
             se,
@@ -382,7 +382,7 @@ impl Sched {
             ours,
             first_of_queue,
             first_of_entity,
-            hangs_on: hangs_on.filter(|_| differs),
+            hangs_on,
         };
         if self.is_possible(cfs_rq, se, &told.values) {
             if let Some(weight) = told.values[ProbeField::Weight as usize] {
@@ -402,9 +402,9 @@ impl Sched {
                 probes.set_only_placed(se, false);
             }
             self.begin_course(se, places);
-            let lag_is_left =
-                !self.ses[se].on_rq && told.values[ProbeField::Vlag as usize].is_none();
-            if shows_time && !lag_is_left {
+            // Once it has left its queue, there is its lag to be told, too.
+            let lag_told = told.values[ProbeField::Vlag as usize].is_some();
+            if shows_time && (self.ses[se].on_rq || lag_told) {
                 self.end_hanging(se);
             }
         }

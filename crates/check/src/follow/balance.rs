@@ -288,12 +288,14 @@ impl Follower<'_> {
 
     /// What ours does if the tasks that the kernel moved may go where it moved them, if ours takes some to be bound elsewhere.
     fn freed_by_pass(&self, asked: &Asked) -> Option<Answer> {
-        let is_bound = |moved: &&Move| !asked.before.cpu_allowed(moved.task, CpuId(moved.dest));
+        let mut base = asked.before.clone();
+        let is_bound = |moved: &&Move| {
+            was_there(&base, moved.task) && !base.cpu_allowed(moved.task, CpuId(moved.dest))
+        };
         let bound: Vec<&Move> = asked.moves.iter().filter(is_bound).collect();
         if bound.is_empty() {
             return None;
         }
-        let mut base = asked.before.clone();
         let all = CpuMask::all(base.nr_cpus());
         for moved in bound {
             base.follow_cpus_allowed(moved.task, &all);
@@ -313,10 +315,8 @@ impl Follower<'_> {
                 queued.map(move |task| (task, dest, self.been(task)))
             });
             let moved = |task: TaskId| asked.moves.iter().any(|moved| moved.task == task);
-            // Records of other CPUs may have forked tasks since.
-            let was_there = |task: TaskId| task < base.tasks.next_id();
             let strays = queued.filter(|(task, dest, been)| {
-                was_there(*task) && !moved(*task) && !been.test(*dest) && been.weight() != 0
+                was_there(&base, *task) && !moved(*task) && !been.test(*dest) && been.weight() != 0
             });
             let strays: Vec<_> = strays.map(|(task, _, been)| (task, been)).collect();
             if strays.is_empty() {
@@ -453,6 +453,11 @@ impl Follower<'_> {
         }
         self.judge_moves(r, "active", &[moved], &ours, class);
     }
+}
+
+/// Did ours know the task then? Records of other CPUs may have forked it since.
+fn was_there(before: &Sched, task: TaskId) -> bool {
+    task < before.tasks.next_id()
 }
 
 /// From which CPUs ours moved tasks, or found some that may not go, and to which.
