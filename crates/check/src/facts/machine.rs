@@ -1,6 +1,7 @@
 //! The machine of a recording: lines `cpuN package=P core=C smt=LIST llc=LIST`, or what perf tells of it.
 //!
-//! Deviations. In the file a package is a NUMA node; all other nodes are at distance 20.
+//! Deviations. In the file a package is a NUMA node; all other nodes are at distance 20. CPUs that go offline or come back while
+//!             it is recorded are taken to be there, also by what scales with their number.
 
 use crate::error::Error;
 use crate::gaps::{self, Gap};
