@@ -41,8 +41,8 @@ impl Sched {
 
     /// A group's entity that is queued is weighed.
     pub(crate) fn note_hanging_weight(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        self.note_hanging_origin(cfs_rq);
         if self.contributions_are_pending(self.ses[se].my_q) {
+            self.note_hanging_origin(cfs_rq);
             self.set_hanging(se, Some(HangsOn::Updates));
         } else {
             self.note_hanging_place(cfs_rq, se);
@@ -52,22 +52,20 @@ impl Sched {
     /// An entity is placed by its queue's virtual time.
     #[cold]
     pub(crate) fn note_hanging_place(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        self.note_hanging_origin(cfs_rq);
-        let floor = self.floor_hangs(cfs_rq);
-        if let Some(on) = self.queue_hangs(cfs_rq).or(floor) {
+        let origin = self.note_hanging_origin(cfs_rq);
+        if let Some(on) = origin.or(self.floor_hangs(cfs_rq)) {
             self.set_hanging(se, Some(on));
-        } else if self.is_clock_guessed(cfs_rq) {
-            self.set_hanging(se, Some(HangsOn::Clock));
         }
     }
 
     /// The origin of a queue's sums has moved to its average.
-    fn note_hanging_origin(&mut self, cfs_rq: CfsRqId) {
+    fn note_hanging_origin(&mut self, cfs_rq: CfsRqId) -> Option<HangsOn> {
         let clock = self.is_clock_guessed(cfs_rq).then_some(HangsOn::Clock);
         let on = self.queue_hangs(cfs_rq).or(clock);
         if let Some(probes) = &mut self.probes {
             set(&mut probes.origins_hanging, cfs_rq.idx(), on);
         }
+        on
     }
 
     /// The origin of a queue's sums is as told.
@@ -111,6 +109,11 @@ impl Sched {
         probes.floors_hanging.get(cfs_rq.idx()).copied().flatten()
     }
 
+    fn origin_hangs(&self, cfs_rq: CfsRqId) -> Option<HangsOn> {
+        let probes = self.probes.as_ref()?;
+        probes.origins_hanging.get(cfs_rq.idx()).copied().flatten()
+    }
+
     /// A group's entity was charged: its slice may have ended with that, and its virtual time is rounded down each time.
     pub(crate) fn note_hanging_charge(&mut self, se: SeId) {
         if self.hangs(se).is_none() && self.is_clock_guessed(self.ses[se].cfs_rq) {
@@ -130,14 +133,13 @@ impl Sched {
         (cfs_rq, se): (CfsRqId, SeId),
         told: &ProbeValues,
     ) -> Option<HangsOn> {
-        let of_queue = point == ProbePoint::PlaceEntity
-            || told[ProbeField::AvgVruntime as usize].is_some()
+        let of_sum = told[ProbeField::AvgVruntime as usize].is_some();
+        let of_queue = of_sum
+            || point == ProbePoint::PlaceEntity
             || told[ProbeField::AvgLoad as usize].is_some();
         let queue = of_queue.then(|| self.queue_hangs(cfs_rq)).flatten();
-        let of_sum = told[ProbeField::AvgVruntime as usize].is_some();
-        let origins = self.probes.as_ref().map(|probes| &probes.origins_hanging);
-        let origin = origins.and_then(|origins| *origins.get(cfs_rq.idx())?);
-        self.hangs(se).or(queue).or(origin.filter(|_| of_sum))
+        let origin = of_sum.then(|| self.origin_hangs(cfs_rq)).flatten();
+        self.hangs(se).or(queue).or(origin)
     }
 
     /// On what hangs the order of two tasks of a CPU: the places of the entities above them that share a queue, and where entities
@@ -153,7 +155,7 @@ impl Sched {
         }
         let (a, b) = self.find_matching_se(a, b);
         let cfs_rq = self.ses[a].cfs_rq;
-        let by_average = self.cfs_rqs[cfs_rq].avg_load != 0;
+        let by_average = !self.fair.keeps_min_vruntime;
         let queue = by_average.then(|| self.queue_hangs(cfs_rq)).flatten();
         self.hangs(a).or(self.hangs(b)).or(queue)
     }
@@ -163,7 +165,7 @@ impl Sched {
     pub fn slice_hangs(&self, task: TaskId) -> Option<HangsOn> {
         let mut se = self.tasks[task].se;
         while let Some(cfs_rq) = self.ses[se].cfs_rq.get() {
-            let by_average = self.cfs_rqs[cfs_rq].avg_load != 0;
+            let by_average = !self.fair.keeps_min_vruntime;
             let shares = (!by_average).then(|| self.queue_hangs(cfs_rq)).flatten();
             let on = self.hangs(se).or(shares);
             if on.is_some() {
