@@ -36,10 +36,10 @@ impl Follower<'_> {
         let gentle = profile.features.has(Feature::GENTLE_FAIR_SLEEPERS);
         let credit = (profile.tunables.latency_ns >> u32::from(gentle)) as i64;
         let cfs = &self.sched.cfs_rqs[cfs_rq];
-        // A queue with sums, which begin at this number, has no floor.
+        // Where a queue has sums, which begin at this number, it has no floor.
         let last = cfs.nr_queued == 0 && self.sched.is_fair(task);
         let ran = cfs.curr == se && self.sched.ses[se].on_rq || last;
-        if !ran || cfs.avg_load != 0 || behind <= credit {
+        if self.facts.picks_by_deadline() || !ran || behind <= credit {
             return;
         }
         self.judge.mended("queues whose min_vruntime was lower");
