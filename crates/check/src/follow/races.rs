@@ -78,18 +78,17 @@ impl Follower<'_> {
     /// What a CPU has recorded to charge its running task is charged, though the call that it belongs to goes on.
     fn charge_recorded(&mut self, cpu: u32) {
         let curr = self.sched.rqs[CpuId(cpu)].curr;
-        let Some(clock) = self.cpus[cpu as usize].pending_clock else {
+        let charge = self.times.records_until(cpu, self.at).last();
+        let Some((&charge, clock)) = charge.zip(self.cpus[cpu as usize].pending_clock) else {
             return;
         };
         if !self.sched.tasks[curr].is_queued() {
             return;
         }
-        let r = &self.records[self.at];
         let told = std::mem::take(self.told());
         self.begin_told(cpu);
         self.sched.follow_charge(CpuId(cpu), clock);
-        let there = Record { cpu, ..r.clone() };
-        self.end_told(&there);
+        self.end_told(&self.records[charge]);
         *self.told() = told;
     }
 

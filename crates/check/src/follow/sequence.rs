@@ -158,7 +158,7 @@ fn call_from(records: &[Record], next_on_cpu: &[Option<usize>], first: usize) ->
         ProbePoint::SetNextEntity => matches!(what, What::Switch { .. }),
         _ => false,
     };
-    let context = |at: usize| (records[at].irq, records[at].softirq);
+    let context = |at: usize| records[at].context();
     let next = |&at: &usize| next_on_cpu[at].filter(|&next| context(next) == context(first));
     let mut call = alone.clone();
     for at in std::iter::successors(next(&first), next) {
