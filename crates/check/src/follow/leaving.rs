@@ -27,6 +27,7 @@ impl Follower<'_> {
         let Some((prio, state, next)) = self.sleep_ahead(r.cpu, *pid) else {
             return;
         };
+        // Its priority, and the time of its queue, change after that.
         self.begin_told(r.cpu);
         self.sched.follow_charge(cpu, clock);
         self.end_told(r);

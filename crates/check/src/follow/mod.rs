@@ -27,6 +27,7 @@ mod cpu;
 mod early_wakeups;
 mod exhausted;
 mod forks;
+mod futile_picks;
 mod goes_on;
 mod going_idle;
 mod grid;
