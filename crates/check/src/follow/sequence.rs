@@ -2,8 +2,8 @@
 //! the switch that it was for; and so does the end of a wakeup or switch with the probe that shows how it ends.
 //!
 //! Model. The queues are locked meanwhile, and what other CPUs record in between comes after. Where another CPU queues a task
-//!        meanwhile on the queue to which the pass goes, and none has to do with the one from which it comes, the pass comes when
-//!        it locks the former. What a stopper takes off one queue it puts on another one without holding both, and so at its
+//!        meanwhile on the queue to which the pass goes, the pass comes when it locks that, or before another one has to do with
+//!        the queue from which it comes. What a stopper takes off one queue it puts on another one without holding both, and so at its
 //!        own time, and so does a task that changes where others may run: only who runs out of tasks takes one outside
 //!        interrupts, and for itself. Real-time tasks are pushed once a switch is over.
 //! Source. kernel/sched/fair.c `sched_balance_rq`, `sched_balance_newidle` @ 6.12; core.c `migration_cpu_stop`,
@@ -103,13 +103,14 @@ fn order(
     let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut seen = Seen::default();
     for at in 0..records.len() {
-        let begun = waiting.remove(&at);
-        if begun.is_none() && followed[at] {
+        for at in waiting.remove(&at).into_iter().flatten() {
+            order.push(at);
+            seen.note(&records[at]);
+        }
+        if followed[at] {
             continue;
         }
-        let next = if let Some(pass) = begun {
-            pass
-        } else if seen.begins_pass(records, next_on_cpu, at) {
+        let next = if seen.begins_pass(records, next_on_cpu, at) {
             let pass = pass_from(records, next_on_cpu, further_passes, at);
             if let Some(until) = waits_for_queue(records, &pass) {
                 pass.iter().for_each(|&at| followed[at] = true);
@@ -225,8 +226,8 @@ impl Seen {
     }
 }
 
-/// The record with which a pass locks the queue to which it moves tasks, if another CPU queues a task there between that and its
-/// first move, and none has to do with the queue from which they come.
+/// The record before which a pass comes where another CPU queues a task, after its first move, on the queue to which it goes:
+/// the one with which it locks that, or before that another CPU the queue from which they come.
 fn waits_for_queue(records: &[Record], pass: &[usize]) -> Option<usize> {
     let first = *pass.first()?;
     let What::Migrate { orig, dest, .. } = records[first].what else {
@@ -238,23 +239,38 @@ fn waits_for_queue(records: &[Record], pass: &[usize]) -> Option<usize> {
         } => (o, d) == (orig, dest),
         _ => false,
     };
-    let until = pass[pass.iter().take_while(moves).count()..].first();
-    let until = *until.filter(|&&at| records[at].what.is_inside())?;
+    let locks = pass[pass.iter().take_while(moves).count()..].first();
+    let locks = *locks.filter(|&&at| records[at].what.is_inside())?;
     let cpu = records[first].cpu;
-    let meanwhile = || records[first..until].iter().filter(|r| r.cpu != cpu);
-    let queues_on = |r: &Record, cpu: u32| match r.what {
+    let meanwhile = |until: usize| (first..until).filter(|&at| records[at].cpu != cpu);
+    let queues_on = |at: usize, cpu: u32| match records[at].what {
         What::Wakeup { target, .. } | What::WakeupNew { target, .. } => target == cpu,
         What::Migrate {
             orig: o, dest: d, ..
         } => o == cpu || d == cpu,
         _ => false,
     };
-    let changes = |r: &Record, cpu: u32| {
-        let own = matches!(r.what, What::Switch { .. }) && r.cpu == cpu;
-        own || queues_on(r, cpu)
-    };
-    let waits = meanwhile().any(|r| queues_on(r, dest)) && !meanwhile().any(|r| changes(r, orig));
-    waits.then_some(until)
+    let switches = |at: usize| matches!(records[at].what, What::Switch { .. });
+    let changes =
+        |at: usize, cpu: u32| switches(at) && records[at].cpu == cpu || queues_on(at, cpu);
+    let taken = meanwhile(locks).find(|&at| changes(at, orig));
+    let until = taken.map_or(locks, |at| {
+        begin_of_call(&records[..at], records[at].cpu).unwrap_or(at)
+    });
+    meanwhile(until)
+        .any(|at| queues_on(at, dest))
+        .then_some(until)
+}
+
+/// The first record of the call that a CPU is in at the end, if it has recorded any of it.
+fn begin_of_call(records: &[Record], cpu: u32) -> Option<usize> {
+    let own = records
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, r)| r.cpu == cpu);
+    let call = own.take_while(|(_, r)| r.what.is_inside());
+    call.last().map(|(at, _)| at)
 }
 
 /// Does a CPU that moves a task, outside interrupts, take it for itself, and all that comes with it, until it switches?
@@ -447,6 +463,20 @@ mod tests {
             let records = [moves(7), moves(8), wakeup, softirq(1, charge(5))];
             assert_eq!(order_of(&records), expected, "onto CPU {target}");
         }
+        // One is queued there, then another one where the tasks come from, by a call that begins with a charge.
+        let wakeup = |pid, target| {
+            let prio = 120;
+            record(0, What::Wakeup { pid, prio, target })
+        };
+        let records = [
+            moves(7),
+            wakeup(9, dest),
+            waking(0, 8),
+            record(0, charge(6)),
+            wakeup(8, orig),
+            softirq(1, charge(5)),
+        ];
+        assert_eq!(order_of(&records), [1, 2, 0, 5, 3, 4]);
     }
 
     #[test]

@@ -479,11 +479,11 @@ fn a_storm_of_forks_of_6_1() {
     expect(
         "forks-6.1",
         &[
-            (Measure::State, 18090, 18085),
+            (Measure::State, 18090, 18088),
             (Measure::Pick, 7073, 7069),
             (Measure::Preemption, 3611, 3610),
             (Measure::Placement, 8854, 8814),
-            (Measure::Balance, 1452, 1360),
+            (Measure::Balance, 1452, 1361),
         ],
     );
 }
