@@ -104,8 +104,11 @@ impl Recording {
         self.gaps.contains(&gaps::FLAGS)
     }
 
-    /// Takes another kernel than the one it tells.
+    /// Takes another kernel than the one it tells, from the beginning to the end.
     pub fn set_profile(&mut self, profile: KernelProfile) {
+        if profile != self.facts.profile {
+            self.facts.profile_after = None;
+        }
         self.facts.profile = profile;
     }
 }

@@ -136,15 +136,38 @@ pub(super) fn read(release: Release, text: &str) -> Before {
 
 /// The tunables among its lines, as the files of their names have them. There are more.
 pub(super) fn tunables(text: &str) -> String {
-    let lines = text.lines().filter_map(|line| {
+    let lines =
+        settings(text).filter_map(|(name, value)| Some(format!("{name}_ns {}", nanos(value)?)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The features, as the file of that name has them, which tells the order of their bits.
+pub(super) fn features(text: &str, file: &str) -> Option<String> {
+    let (_, mask) = settings(text).find(|(name, _)| *name == "features")?;
+    let mask: u64 = mask.parse().ok()?;
+    let words = file.split_whitespace().enumerate().map(|(bit, word)| {
+        let name = word.strip_prefix("NO_").unwrap_or(word);
+        let on = mask
+            .checked_shr(bit as u32)
+            .is_some_and(|mask| mask & 1 == 1);
+        if on {
+            name.to_owned()
+        } else {
+            format!("NO_{name}")
+        }
+    });
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
+/// Names and values of what can be set.
+fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| {
         let (name, value) = line
             .trim()
             .strip_prefix(".sysctl_sched_")?
             .split_once(':')?;
-        let ns = nanos(value.trim())?;
-        Some(format!("{}_ns {ns}", name.trim()))
-    });
-    lines.collect::<Vec<_>>().join("\n")
+        Some((name.trim(), value.trim()))
+    })
 }
 
 /// True if the line tells a fact of the CPU. Jiffies are printed as if they were ns.
@@ -271,6 +294,16 @@ mod tests {
             "latency_ns 6000000\nwakeup_granularity_ns 750000"
         );
         assert_eq!(tunables(""), "");
+    }
+
+    #[test]
+    fn features_are_bits_in_the_order_of_their_file() {
+        let text =
+            "sysctl_sched\n  .sysctl_sched_base_slice : 2.100000\n  .sysctl_sched_features : 5\n";
+        let now = features(text, "PLACE_LAG NEXT_BUDDY NO_LAST_BUDDY\n");
+        assert_eq!(now.as_deref(), Some("PLACE_LAG NO_NEXT_BUDDY LAST_BUDDY"));
+        assert_eq!(features(text, "").as_deref(), Some(""));
+        assert_eq!(features("cpu#0\n", "PLACE_LAG\n"), None);
     }
 
     #[test]

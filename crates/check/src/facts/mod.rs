@@ -84,6 +84,8 @@ impl ClockFacts {
 pub struct Facts {
     /// The kernel with its features and tunables.
     pub profile: KernelProfile,
+    /// The same in the end, if somebody changed features or tunables.
+    pub profile_after: Option<KernelProfile>,
     /// The CPUs and their places.
     pub topology: Topology,
     /// Groups by their path, `/` the root.
@@ -150,6 +152,7 @@ impl Facts {
         };
         let mut facts = Facts {
             profile: KernelProfile::new(release, topology.nr_cpus()),
+            profile_after: None,
             topology,
             groups: BTreeMap::new(),
             groups_listed: false,
@@ -163,7 +166,8 @@ impl Facts {
             members: given.members,
             gaps,
         };
-        facts.features(&get("features")?);
+        let features = get("features")?;
+        facts.features(&features);
         let debug = get("sched-debug.before")?;
         let mut tunables = get("tunables")?;
         if tunables.is_empty() {
@@ -175,7 +179,9 @@ impl Facts {
             facts.gaps.push(gaps::STATE);
         }
         facts.clock = before.clock;
-        let after = debug::read(release, &get("sched-debug.after")?);
+        let text = get("sched-debug.after")?;
+        facts.profile_after = changed_profile(&facts.profile, &features, [&debug, &text]);
+        let after = debug::read(release, &text);
         if let (Some(clock), Some(after)) = (&mut facts.clock, after.clock) {
             clock.narrow(&after);
         }
@@ -249,18 +255,7 @@ impl Facts {
     }
 
     fn features(&mut self, text: &str) {
-        let mut told = BTreeSet::new();
-        for word in text.split_whitespace() {
-            let (on, name) = match word.strip_prefix("NO_") {
-                Some(name) => (false, name),
-                None => (true, word),
-            };
-            // Features that have nothing to do with decisions are not known here.
-            if let Some(info) = FEATURES.iter().find(|info| info.name == name) {
-                self.profile.features.set(info.feature, on);
-                told.insert(name);
-            }
-        }
+        let told = set_features(&mut self.profile, text);
         let release = self.profile.release;
         let there = FEATURES
             .iter()
@@ -305,6 +300,45 @@ impl Facts {
         // Throttling of real-time tasks was off, or they would not have been recorded whole.
         self.profile.tunables.sched_rt_runtime_us = -1;
     }
+}
+
+/// The kernel by the debug files of the beginning and the end, if its settings differ in them.
+fn changed_profile(
+    first: &KernelProfile,
+    features: &str,
+    debug: [&str; 2],
+) -> Option<KernelProfile> {
+    let [before, after] = debug.map(debug::tunables);
+    let mut profile = first.clone();
+    let unchanged: BTreeSet<&str> = before.lines().collect();
+    let changed = after.lines().filter(|line| !unchanged.contains(line));
+    for (name, value) in changed.filter_map(|line| line.split_once(' ')) {
+        // What is unknown or out of range is left as it was, as it is in the beginning.
+        let _ = profile.set_tunable(name, value.parse().ok()?);
+    }
+    let [before, after] = debug.map(|text| debug::features(text, features));
+    let words: Vec<&str> = features.split_whitespace().collect();
+    if before.is_some_and(|before| before.split(' ').eq(words)) {
+        set_features(&mut profile, &after?);
+    }
+    (!debug[0].is_empty() && profile != *first).then_some(profile)
+}
+
+/// Switches features on and off as words tell it, and which were known.
+fn set_features<'a>(profile: &mut KernelProfile, text: &'a str) -> BTreeSet<&'a str> {
+    let mut told = BTreeSet::new();
+    for word in text.split_whitespace() {
+        let (on, name) = match word.strip_prefix("NO_") {
+            Some(name) => (false, name),
+            None => (true, word),
+        };
+        // Features that have nothing to do with decisions are not known here.
+        if let Some(info) = FEATURES.iter().find(|info| info.name == name) {
+            profile.features.set(info.feature, on);
+            told.insert(name);
+        }
+    }
+    told
 }
 
 /// The release of the file, or of the trace.
@@ -353,6 +387,7 @@ fn release_of(uname: &str) -> Option<Release> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairwind_sched::Feature;
 
     #[test]
     fn the_clock_of_run_queues_is_no_further_ahead_than_any_reading_says() {
@@ -368,6 +403,29 @@ mod tests {
         assert_eq!((clock.sched_clock, clock.cpu_clock), (1_000_000, 600_003));
         clock.narrow(&read(9_500_000, 9_100_009));
         assert_eq!(clock.cpu_clock, 600_003);
+    }
+
+    #[test]
+    fn the_debug_files_tell_which_settings_change() {
+        const NAMES: &str = "PLACE_LAG RUN_TO_PARITY\n";
+        let first = KernelProfile::new(Release::V6_12, 4);
+        let debug = |slice: &str, mask: u32| {
+            format!("  .sysctl_sched_base_slice : {slice}\n  .sysctl_sched_features : {mask}\n")
+        };
+        let before = debug("2.100000", 3);
+        let changed = |names: &str, after: &str| changed_profile(&first, names, [&before, after]);
+        assert_eq!(changed(NAMES, &before), None);
+        assert_eq!(changed(NAMES, ""), None, "there is none of the end");
+        let after = changed(NAMES, &debug("5.000000", 1)).unwrap();
+        assert_eq!(after.tunables.base_slice_ns, 5_000_000);
+        assert!(after.features.has(Feature::PLACE_LAG));
+        assert!(!after.features.has(Feature::RUN_TO_PARITY));
+        let others = "PLACE_LAG NO_RUN_TO_PARITY\n";
+        let by_slice = changed(others, &debug("5.000000", 1)).unwrap();
+        assert!(
+            by_slice.features == first.features,
+            "these are not the names of its bits"
+        );
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //!             which changes policies. The priority is in switches and wakeups; a charge of 6.1 shows a virtual runtime while a
 //!             task is of the fair class, and tells so if it is. Such a charge tells a nice level that holds only until the next
 //!             change, and SCHED_IDLE, by their weights, and which call is used where a task of this name is changed.
-//!             A task that does not preempt where one of SCHED_NORMAL would is taken for one of SCHED_BATCH, until it does.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
 //!             SCHED_IDLE.
 //! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.
@@ -27,7 +26,7 @@ const CHRT: &str = "chrt";
 pub(super) const UNTOLD_RT_PRIO: i32 = MAX_RT_PRIO - 2;
 /// All there are.
 const NICE_LEVELS: Range<i32> = -20..20;
-/// So many wakeups in a row have to tell that a task's policy is another one.
+/// So many picks in a row have to tell that a task is not of SCHED_IDLE.
 const TELLING: u32 = 2;
 /// So many turns of all others a task of SCHED_NORMAL does not wait.
 const STARVED: u64 = 4;
@@ -76,7 +75,7 @@ impl Follower<'_> {
     }
 
     /// Is a CPU's running task that command? It may have been switched to before it became that.
-    fn runs_chrt(&self, cpu: u32) -> bool {
+    pub(super) fn runs_chrt(&self, cpu: u32) -> bool {
         let own = self.times.records_of(cpu, self.at + 1).iter();
         let left = own
             .map(|&at| &self.records[at].what)
@@ -98,32 +97,6 @@ impl Follower<'_> {
                 ..self.attr_of_prio(task, self.sched.tasks[task].prio)
             };
             self.set_attr(task, attr);
-        }
-    }
-
-    /// Whether a woken task preempted is told: if only SCHED_BATCH explains that it did not, or that it was not of
-    /// SCHED_BATCH that it did, [`TELLING`] times in a row, that is its policy. It tells as much of its parent, which it has
-    /// its policy from.
-    pub(super) fn learn_batch(&mut self, task: TaskId, [kernel, ours]: [bool; 2]) {
-        let parent = self.parents.get(&task).copied();
-        for task in [Some(task), parent].into_iter().flatten() {
-            let t = &mut self.sched.tasks[task];
-            let other = match t.policy {
-                Policy::Normal if !kernel && ours => Policy::Batch,
-                Policy::Batch if kernel && !ours => Policy::Normal,
-                _ => {
-                    if kernel {
-                        self.other_policy.remove(&task);
-                    }
-                    continue;
-                }
-            };
-            let told = self.other_policy.entry(task).or_default();
-            *told += 1;
-            if *told == TELLING {
-                t.policy = other;
-                self.other_policy.remove(&task);
-            }
         }
     }
 
@@ -358,6 +331,7 @@ impl Follower<'_> {
         } else if self.sched.sched_setscheduler(task, attr, clock).is_err() {
             self.judge.mended("attributes that cannot be");
         }
+        self.may_change_policy(task);
         self.take_effects(self.sched.tasks[task].cpu.0);
     }
 

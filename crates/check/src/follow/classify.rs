@@ -19,7 +19,8 @@ pub(super) struct Pair {
 pub(super) const EARLIER_STATE: Class = Class::NotRecorded("state from before the recording");
 
 /// The weight of a group on one CPU follows from its load on the others. No event tells when these brought it up to date.
-const NOT_UPDATES: Class = Class::NotRecorded("when groups' loads were brought up to date");
+pub(super) const NOT_UPDATES: Class =
+    Class::NotRecorded("when groups' loads were brought up to date");
 
 /// Others read the averages of a CPU as they were when it last brought them up to date, which no event tells.
 pub(super) const NOT_AVERAGED: Class = Class::NotRecorded("when averages were brought up to date");

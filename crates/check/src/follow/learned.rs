@@ -1,15 +1,18 @@
 //! What a walk through a recording learned, for another walk from the beginning.
 //!
 //! Model.      Some facts are not recorded and hold all through the recording, or for long: which programs wake others with
-//!             WF_SYNC, what tasks had counted before, which CPUs they may use and from when on. Decisions tell them. A first walk
+//!             WF_SYNC, what tasks had counted before, which policy they changed to, which CPUs they may use and from when on.
+//!             Decisions tell them. A first walk
 //!             learns them as it goes, and what it has learned by the end the next one, which is judged, knows from the beginning.
 //!             Tasks that stay on some CPUs by chance look bound to them: that they are is kept if ours then takes fewer tasks
 //!             elsewhere.
 //! Invariants. Nothing is known from the beginning that one decision alone has told.
 
 use super::allowed::{self, Bound};
+use super::batch::Change;
 use super::wakees::First;
 use super::{Follower, KindOfWakeup};
+use fairwind_sched::Policy;
 use std::collections::BTreeMap;
 
 /// So many more wakeups with WF_SYNC than without tell that a program wakes another one so.
@@ -22,6 +25,8 @@ pub(super) struct Learned {
     pub(super) syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// What tasks from before the recording, by thread id, had counted.
     pub(super) first_counts: BTreeMap<i32, First>,
+    /// Whether tasks were of SCHED_BATCH or SCHED_NORMAL after their attributes were changed.
+    pub(super) policies: BTreeMap<Change, Policy>,
     /// To which CPUs tasks are bound, from when on.
     pub(super) bounds: Vec<Bound>,
 }
@@ -34,6 +39,11 @@ impl Follower<'_> {
         Learned {
             syncs: syncs.map(|(kind, seen)| (kind.clone(), *seen)).collect(),
             first_counts: self.first_counts(),
+            policies: {
+                let told = self.policies.iter();
+                told.filter_map(|(change, told)| Some((*change, (*told)?)))
+                    .collect()
+            },
             bounds: allowed::bounds(&self.hints, self.records, self.sched.nr_cpus()),
         }
     }

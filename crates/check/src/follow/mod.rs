@@ -16,6 +16,7 @@ mod allowed;
 mod attributes;
 mod balance;
 mod balance_again;
+mod batch;
 mod changes;
 mod choosing;
 mod classify;
@@ -47,6 +48,7 @@ mod passes;
 mod phases;
 mod placement;
 mod placing_clock;
+mod profiles;
 mod quotas;
 mod races;
 mod requeues;
@@ -89,7 +91,7 @@ use clock_reads::ClockReads;
 use cpu::{Charges, CpuContext};
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::{CfsRqId, CpuId, CpuMask, GroupId, Sched, SeId, TaskId};
+use fairwind_sched::{CfsRqId, CpuId, CpuMask, GroupId, Policy, Sched, SeId, TaskId};
 use group_courses::Courses;
 use jiffies::Jiffies;
 use learned::Learned;
@@ -199,6 +201,7 @@ pub(crate) struct Follower<'a> {
     limits: Limits,
     phases: Phases,
     quotas: Courses,
+    profiles: Courses,
     /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
     /// ours was ahead.
     clock_told: BTreeMap<SeId, (usize, i64)>,
@@ -210,6 +213,12 @@ pub(crate) struct Follower<'a> {
     start_utils: Vec<u64>,
     /// How often in a row only another policy explains whether a task preempted.
     other_policy: BTreeMap<TaskId, u32>,
+    /// With which record each task's attributes last changed.
+    changed_at: BTreeMap<TaskId, usize>,
+    /// With which record the command that changes policies last ended.
+    chrt_ended: Option<usize>,
+    /// Which policies wakeups have told after changes: none if it did not come with the change.
+    policies: BTreeMap<batch::Change, Option<Policy>>,
     /// Names of tasks whose nice levels sched_setattr() changes.
     set_by_setattr: BTreeSet<String>,
 }
@@ -221,6 +230,7 @@ pub(crate) fn follow(facts: &Facts, records: &[Record]) -> Judge {
     let follow = |learned| {
         let mut follower = Follower::new(facts, records, settings.clone(), learned);
         follower.report_weights();
+        follower.report_profiles();
         follower.follow();
         follower
     };
@@ -264,7 +274,8 @@ impl<'a> Follower<'a> {
         let jiffies = Jiffies::new(facts.clock, tick_nsec, records, &next_on_cpu, nr_cpus);
         let phase = jiffies.phase();
         let first_jiffy = jiffies.now();
-        let sched = start::scheduler(facts, start, first_jiffy);
+        let profile = profiles::at(facts, &settings.profiles, 0);
+        let sched = start::scheduler(facts, &profile, start, first_jiffy);
         let mut follower = Follower {
             cpus: vec![CpuContext::default(); nr_cpus],
             charges: vec![Charges::default(); nr_cpus],
@@ -318,12 +329,16 @@ impl<'a> Follower<'a> {
             from_before: BTreeSet::new(),
             limits: Limits::new(records, tick_nsec, phase),
             quotas: settings.quotas,
+            profiles: settings.profiles,
             phases,
             clock_told: BTreeMap::new(),
             passed_over: BTreeMap::new(),
             picks_of_idle: BTreeMap::new(),
             start_utils: Vec::new(),
             other_policy: BTreeMap::new(),
+            changed_at: BTreeMap::new(),
+            chrt_ended: None,
+            policies: BTreeMap::new(),
             set_by_setattr: BTreeSet::new(),
         };
         follower.softirq_delay = softirq::usual_delay(records, &follower.next_on_cpu);
@@ -350,6 +365,7 @@ impl<'a> Follower<'a> {
             }
             self.limit_clocks(record);
             self.begin_bounds();
+            self.change_profile();
             self.change_weights(record);
             self.change_limits(record);
             self.begin_told(record.cpu);
@@ -437,7 +453,10 @@ impl Follower<'_> {
                 self.timers_expire(r);
                 self.timer(r);
             }
-            What::Exit { pid } => self.exit(r, *pid),
+            What::Exit { pid } => {
+                self.exit(r, *pid);
+                self.end_command(r);
+            }
             What::Waking {
                 pid,
                 comm,

@@ -95,6 +95,7 @@ impl Follower<'_> {
             self.sched.follow_regroup(task, group, clock);
         } else {
             self.sched.follow_requeue(task, attr, clock);
+            self.may_change_policy(task);
         }
         self.end_change_of(r, cpu);
     }
@@ -207,6 +208,7 @@ impl Follower<'_> {
         self.first_told_of(ProbePoint::PlaceEntity, task);
         let clock = self.requeue_clock(r, cpu);
         self.sched.follow_requeue(task, attr, clock);
+        self.may_change_policy(task);
         self.forget_told();
     }
 

@@ -7,11 +7,11 @@
 
 use crate::facts::Facts;
 use fairwind_sched::pelt::SchedAvg;
-use fairwind_sched::{CpuId, Sched};
+use fairwind_sched::{CpuId, KernelProfile, Sched};
 
 /// A scheduler at the start of a recording.
-pub(super) fn scheduler(facts: &Facts, start: u64, jiffies: u64) -> Sched {
-    let mut sched = Sched::new(facts.profile.clone(), facts.topology.clone());
+pub(super) fn scheduler(facts: &Facts, profile: &KernelProfile, start: u64, jiffies: u64) -> Sched {
+    let mut sched = Sched::new(profile.clone(), facts.topology.clone());
     sched.rt_balancing = false;
     sched.follow_jiffies(jiffies);
     sched.set_time(start);

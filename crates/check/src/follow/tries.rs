@@ -4,9 +4,10 @@ use crate::judge::{Disagreement, Measure};
 use std::num::NonZero;
 use std::thread;
 
-/// Where ours decided otherwise.
-pub(super) fn decisions(all: &[Disagreement]) -> impl Iterator<Item = &Disagreement> {
-    all.iter().filter(|d| d.measure != Measure::State)
+/// Where ours decided otherwise, whatever state led to that.
+pub(super) fn decisions(mut all: Vec<Disagreement>) -> Vec<Disagreement> {
+    all.retain(|d| d.measure != Measure::State);
+    all
 }
 
 /// What each of them comes to, on all CPUs.

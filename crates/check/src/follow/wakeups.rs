@@ -306,8 +306,11 @@ impl Follower<'_> {
             fifo: Some(!kernel),
             least_vruntime: Some(kernel == less),
         };
-        let class = self.class_of_pair(r.cpu, Pair { a: task, b: curr });
+        let mut class = self.class_of_pair(r.cpu, Pair { a: task, b: curr });
         if class == Class::Ours {
+            class = self.class_of_policy(task, [kernel, ours]);
+        }
+        if self.tells_policy(task, class) {
             self.learn_batch(task, [kernel, ours]);
         }
         let differs = (kernel != ours).then(|| {

@@ -235,6 +235,34 @@ fn own_changes_of_6_1() {
 }
 
 #[test]
+fn features_and_tunables_that_change_of_6_12() {
+    expect(
+        "settings-6.12",
+        &[
+            (Measure::State, 5037, 5033),
+            (Measure::Pick, 898, 898),
+            (Measure::Preemption, 911, 908),
+            (Measure::Placement, 453, 449),
+            (Measure::Balance, 26, 26),
+        ],
+    );
+}
+
+#[test]
+fn tasks_of_sched_batch_for_some_time_of_6_1() {
+    expect(
+        "batch-6.1",
+        &[
+            (Measure::State, 6992, 6992),
+            (Measure::Pick, 3338, 3334),
+            (Measure::Preemption, 3221, 3210),
+            (Measure::Placement, 1964, 1958),
+            (Measure::Balance, 24, 24),
+        ],
+    );
+}
+
+#[test]
 fn stops_of_6_12() {
     expect(
         "stops-6.12",

@@ -8,7 +8,7 @@
 
 use super::best_course::{COST_OF_CHANGE, Run, best_of};
 use super::{Course, Courses};
-use crate::follow::tries::{decisions, side_by_side};
+use crate::follow::tries::side_by_side;
 use crate::judge::Disagreement;
 use crate::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
@@ -250,7 +250,8 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
 /// Follows the recording with these courses.
 fn run(courses: Courses, records: &[Record], follow: impl Fn(Courses) -> Vec<Disagreement>) -> Run {
     let disagreements = follow(courses.clone());
-    let mut misses: Vec<usize> = decisions(&disagreements)
+    let mut misses: Vec<usize> = disagreements
+        .iter()
         .map(|d| records.partition_point(|r| r.ts < d.ts))
         .collect();
     misses.sort_unstable();

@@ -11,6 +11,7 @@ mod shown;
 
 use super::Follower;
 use super::group_courses::{Course, Courses};
+use super::tries::decisions;
 use crate::facts::Facts;
 use crate::record::{Record, What};
 use fairwind_sched::entity::{scale_load, scale_load_down};
@@ -46,7 +47,7 @@ pub(super) fn find<'a>(
         });
         weights.0.extend(shown.0.clone());
     }
-    let follow = |weights| follow(weights, true).judge.disagreements;
+    let follow = |weights| decisions(follow(weights, true).judge.disagreements);
     decisions::refine(weights, &shown, &groups, records, follow)
 }
 

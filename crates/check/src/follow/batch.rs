@@ -1,0 +1,126 @@
+//! Which tasks are of SCHED_BATCH: not recorded, but whether they preempt when they are woken tells it.
+//!
+//! Model.      Whatever changes a task's attributes may have made it one of SCHED_BATCH, or one of SCHED_NORMAL again, and so
+//!             may chrt. Where the
+//!             kernel lets it preempt and ours does not, or the other way round, and the other one of these policies explains
+//!             that, [`TELLING`] times in a row, it has that one. An earlier walk has learned what tasks were from such
+//!             a change on, if no wakeup after it spoke against that.
+//! Invariants. A decision is answered with what others told, not with what it tells itself.
+//! Deviations. Of a change after which no wakeup tells the policy, ours takes it to be as before.
+//! Source.     kernel/sched/fair.c `check_preempt_wakeup` @ 6.1, `check_preempt_wakeup_fair` @ 6.12.
+
+use super::Follower;
+use super::classify::NOT_UPDATES;
+use super::placing_clock::NOT_CLOCK;
+use crate::judge::Class;
+use crate::record::Record;
+use fairwind_sched::{Policy, TaskId};
+
+/// So many wakeups in a row have to tell that a task's policy is another one.
+const TELLING: u32 = 2;
+
+/// Which of two policies it is does not show in a weight.
+const NOT_POLICY: Class = Class::NotRecorded("SCHED_BATCH");
+
+/// A task, by its thread id, and the record with which its attributes changed.
+pub(super) type Change = (i32, usize);
+
+impl Follower<'_> {
+    /// After a task's attributes were changed, or something of it that looks the same in the records: an earlier walk may have
+    /// learned what that made it.
+    pub(super) fn may_change_policy(&mut self, task: TaskId) {
+        self.changed_at.insert(task, self.at);
+        let change = self.last_change(task);
+        if let Some(policy) = change.and_then(|change| self.learned.policies.get(&change)) {
+            self.take_policy(task, *policy);
+        }
+    }
+
+    /// A task exits: if it is the command that changes policies, it may have changed anybody's.
+    pub(super) fn end_command(&mut self, r: &Record) {
+        if !self.uses_chrt || !self.runs_chrt(r.cpu) {
+            return;
+        }
+        self.chrt_ended = Some(self.at);
+        let learned = self.learned.policies.iter();
+        let changed = learned.filter(|((_, at), _)| *at == self.at);
+        let changed = changed.map(|((pid, _), policy)| (*pid, *policy));
+        for (pid, policy) in changed.collect::<Vec<_>>() {
+            if let Some(task) = self.known(pid) {
+                self.take_policy(task, policy);
+            }
+        }
+    }
+
+    fn last_change(&self, task: TaskId) -> Option<Change> {
+        let own = self.changed_at.get(&task).copied();
+        Some((self.pid(task)?, own.max(self.chrt_ended)?))
+    }
+
+    /// A policy instead of the other one that no weight tells from it.
+    fn take_policy(&mut self, task: TaskId, policy: Policy) {
+        let own = &mut self.sched.tasks[task].policy;
+        if matches!(own, Policy::Normal | Policy::Batch) {
+            *own = policy;
+        }
+    }
+
+    /// Why ours differs on whether a woken task preempted, if that would be its own error: its attributes were changed, no
+    /// wakeup since has told with which policy, and the other one explains it.
+    pub(super) fn class_of_policy(&self, task: TaskId, [kernel, ours]: [bool; 2]) -> Class {
+        let untold = |change| !self.policies.contains_key(&change);
+        let explained = match self.sched.tasks[task].policy {
+            Policy::Normal => !kernel && ours,
+            Policy::Batch => kernel && !ours,
+            _ => false,
+        };
+        if explained && self.last_change(task).is_some_and(untold) {
+            NOT_POLICY
+        } else {
+            Class::Ours
+        }
+    }
+
+    /// Does a wakeup tell the policy of a task, for which the sides could differ for this reason? Where much is known, if ours then
+    /// would err; else if it was changed.
+    pub(super) fn tells_policy(&self, task: TaskId, class: Class) -> bool {
+        match class {
+            Class::Ours | NOT_POLICY => true,
+            NOT_UPDATES | NOT_CLOCK => self.last_change(task).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether a woken task preempted is told. It tells as much of its parent, which it has its policy from.
+    pub(super) fn learn_batch(&mut self, task: TaskId, [kernel, ours]: [bool; 2]) {
+        let parent = self.parents.get(&task).copied();
+        for task in [Some(task), parent].into_iter().flatten() {
+            let change = self.last_change(task);
+            let other = match self.sched.tasks[task].policy {
+                Policy::Normal if !kernel && ours => Policy::Batch,
+                Policy::Batch if kernel && !ours => Policy::Normal,
+                policy => {
+                    if kernel {
+                        self.other_policy.remove(&task);
+                        // As it is of SCHED_NORMAL, another policy would have come later than with the change.
+                        let change = change.filter(|_| policy == Policy::Normal);
+                        change.map(|change| self.policies.entry(change).or_insert(None));
+                    }
+                    continue;
+                }
+            };
+            let told = self.other_policy.entry(task).or_default();
+            *told += 1;
+            if *told == TELLING {
+                self.sched.tasks[task].policy = other;
+                self.other_policy.remove(&task);
+                if let Some(change) = change {
+                    let policy = self.policies.entry(change);
+                    policy
+                        .and_modify(|told| *told = None)
+                        .or_insert(Some(other));
+                }
+            }
+        }
+    }
+}
