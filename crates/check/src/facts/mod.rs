@@ -309,19 +309,21 @@ fn changed_profile(
     debug: [&str; 2],
 ) -> Option<KernelProfile> {
     let [before, after] = debug.map(debug::tunables);
+    let pairs = |text| str::lines(text).filter_map(|line| line.split_once(' '));
+    let before: BTreeMap<&str, &str> = pairs(&before).collect();
     let mut profile = first.clone();
-    let unchanged: BTreeSet<&str> = before.lines().collect();
-    let changed = after.lines().filter(|line| !unchanged.contains(line));
-    for (name, value) in changed.filter_map(|line| line.split_once(' ')) {
-        // What is unknown or out of range is left as it was, as it is in the beginning.
-        let _ = profile.set_tunable(name, value.parse().ok()?);
+    for (name, value) in pairs(&after) {
+        if before.get(name).is_some_and(|before| *before != value) {
+            // What is unknown or out of range is left as it was, as it is in the beginning.
+            let _ = profile.set_tunable(name, value.parse().ok()?);
+        }
     }
     let [before, after] = debug.map(|text| debug::features(text, features));
     let words: Vec<&str> = features.split_whitespace().collect();
     if before.is_some_and(|before| before.split(' ').eq(words)) {
         set_features(&mut profile, &after?);
     }
-    (!debug[0].is_empty() && profile != *first).then_some(profile)
+    (profile != *first).then_some(profile)
 }
 
 /// Switches features on and off as words tell it, and which were known.

@@ -304,6 +304,7 @@ impl Follower<'_> {
                     waking = Some(*pid);
                     if r.softirq
                         && let Some(busiest) = stopper_cpu(comm)
+                        && busiest.idx() < self.cpus.len()
                     {
                         return Some((busiest, self.pushed_to(busiest)?));
                     }

@@ -234,8 +234,9 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
             .collect()
     }
 
-    /// Leaves out of a course what does not last.
+    /// Leaves out of a course what does not last, or comes after the last record.
     fn leave_lasting(&self, course: &mut Course) {
+        course.retain(|(at, _)| *at < self.records.len());
         let begins: Vec<u64> = course.iter().map(|(at, _)| self.records[*at].ts).collect();
         let mut lasts = begins.iter().zip(begins.iter().skip(1));
         course.retain(|_| {
