@@ -74,10 +74,38 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
         let path = path.clone();
         start.push(at_start(What::Mkdir { root, id: 0, path }));
     }
-    for (pid, path) in members(records, facts) {
+    let mut members = members(records, facts);
+    attach_as_they_begin(records, &mut members, root);
+    for (pid, path) in members {
         start.push(at_start(What::Attach { pid, root, path }));
     }
     records.splice(0..0, start);
+}
+
+/// Puts those of some threads into their groups that begin in the recording, as they do so, and takes them from the others: by
+/// an event of its own who has another group than its parent.
+fn attach_as_they_begin(records: &mut Vec<Record>, members: &mut BTreeMap<i32, String>, root: u64) {
+    let mut inherit = Vec::new();
+    let mut begin = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        match record.what {
+            What::Fork { parent, child, .. } if members.get(&parent) == members.get(&child) => {
+                inherit.push(child);
+            }
+            What::WakeupNew { pid, .. } => begin.push((at, pid)),
+            _ => {}
+        }
+    }
+    for child in inherit {
+        members.remove(&child);
+    }
+    for (at, pid) in begin.into_iter().rev() {
+        if let Some(path) = members.remove(&pid) {
+            let Record { ts, cpu, .. } = records[at];
+            let attach = What::Attach { pid, root, path };
+            records.insert(at + 1, Record::of_task(ts, cpu, attach));
+        }
+    }
 }
 
 /// The first of those who are said to be in a group that no event names.
@@ -126,6 +154,36 @@ fn members(records: &[Record], facts: &Facts) -> BTreeMap<i32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_that_begin_in_the_recording_go_to_their_groups_as_they_begin() {
+        let record = |what| Record::of_task(5, 1, what);
+        let begins = |parent, child| {
+            let fork = What::Fork {
+                parent,
+                child,
+                comm: String::new(),
+            };
+            let woken = What::WakeupNew {
+                pid: child,
+                prio: 120,
+                target: 0,
+            };
+            [record(fork), record(woken)]
+        };
+        let mut records = [begins(7, 8), begins(8, 9)].concat();
+        let group = || "/web".to_owned();
+        let mut members = BTreeMap::from([(3, group()), (8, group()), (9, group())]);
+        attach_as_they_begin(&mut records, &mut members, 1);
+        let attach = record(What::Attach {
+            pid: 8,
+            root: 1,
+            path: group(),
+        });
+        let [first, second] = [begins(7, 8), begins(8, 9)];
+        assert_eq!(records, [&first[..], &[attach], &second].concat());
+        assert_eq!(members, BTreeMap::from([(3, group())]));
+    }
 
     #[test]
     fn tasks_of_a_cgroup_without_the_controller_are_in_the_group_above() {

@@ -280,7 +280,7 @@ pub(crate) struct CheckArgs {
     #[arg(short, long = "cgroup", value_name = "PATH/FILE=VALUE", value_parser = cgroup_file, help_heading = FACTS)]
     pub(crate) cgroups: Vec<String>,
 
-    /// Put a task, by thread id or name, into a group from the start: nginx=/web
+    /// Put a task, by thread id or name, into a group from its first moment on: nginx=/web
     #[arg(long = "member", value_name = "TASK=GROUP", value_parser = member, help_heading = FACTS)]
     pub(crate) members: Vec<(String, String)>,
 

@@ -56,7 +56,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(short, long = "cgroup", value_name = "PATH/FILE=VALUE", value_parser = cgroup_file)]
     pub(crate) cgroups: Vec<String>,
 
-    /// Put a task, by thread id or name, into a group from the start: nginx=/web
+    /// Put a task, by thread id or name, into a group from its first moment on: nginx=/web
     #[arg(long = "member", value_name = "TASK=GROUP", value_parser = member)]
     pub(crate) members: Vec<(String, String)>,
 }

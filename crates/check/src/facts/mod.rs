@@ -106,7 +106,7 @@ pub struct Facts {
     pub after: u64,
     /// Fair queues at that time.
     pub queues: Vec<QueueFacts>,
-    /// Tasks, by thread id or name, and the groups that they are in from the start.
+    /// Tasks, by thread id or name, and the groups that they are in from the start, or from when they are forked.
     pub members: Vec<(String, String)>,
     /// What is not told.
     pub gaps: Vec<Gap>,
