@@ -1,12 +1,13 @@
-//! CPUs going offline and coming back.
+//! CPUs going offline and coming back, and isolated ones.
 //!
 //! Model. A CPU that leaves takes no new tasks; its limits are lifted, its queued tasks are moved, and the running one
-//!        is asked away by the stopper. Domains are built anew.
-//! Source. kernel/sched/core.c `sched_cpu_deactivate`, `sched_cpu_activate`, `balance_push`; fair.c `rq_offline_fair`,
+//!        is asked away by the stopper. Domains are built anew, without CPUs that are isolated.
+//! Source. kernel/sched/core.c `sched_cpu_deactivate`, `sched_cpu_activate`, `balance_push`; topology.c `sched_init_domains`; fair.c `rq_offline_fair`,
 //!         `unthrottle_offline_cfs_rqs`, `clear_tg_offline_cfs_rqs` @ 6.1, 6.12.
 //! Deviations. The steps of hotplug that take time in the kernel happen at once.
 
 use crate::balance::CpuSumsTable;
+use crate::cpumask::CpuMask;
 use crate::domain::{BalanceClock, BootCapacity, DomainInput, Domains};
 use crate::effects::Effect;
 use crate::sched::Sched;
@@ -71,13 +72,24 @@ impl Sched {
         Ok(())
     }
 
-    fn rebuild_domains(&mut self, online: &crate::cpumask::CpuMask) {
+    /// Leaves CPUs out of all domains from now on, as `isolcpus=` does: nothing is balanced to or from them.
+    pub fn isolate(&mut self, cpus: &CpuMask) {
+        self.isolated = cpus.clone();
+        let online = self.active.clone();
+        self.rebuild_domains(&online);
+    }
+
+    fn rebuild_domains(&mut self, online: &CpuMask) {
+        let mut balanced = self.active.clone();
+        for cpu in self.isolated.iter() {
+            balanced.clear(cpu);
+        }
         let boot = BalanceClock::boot(self.profile.hz, online.weight());
         let input = DomainInput {
             topology: &self.topology,
             profile: self.fair.domains,
             online,
-            active: &self.active,
+            active: &balanced,
             node_reclaim_distance: NODE_RECLAIM_DISTANCE,
             clock: BalanceClock {
                 jiffies: self.jiffies,

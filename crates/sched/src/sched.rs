@@ -73,6 +73,8 @@ pub struct Sched {
     masks: Arc<Vec<(CpuMask, u32)>>,
     /// CPUs that take part in scheduling.
     pub active: CpuMask,
+    /// CPUs that are in no domain (isolcpus=): who may run there stays there.
+    pub(crate) isolated: CpuMask,
     /// Requests and notices of the calls since the caller last drained them.
     pub effects: Vec<Effect>,
     /// Also report `StatRuntime` (it is frequent).
@@ -138,6 +140,7 @@ impl Sched {
             search_mask: CpuMask::none(nr_cpus),
             cpu_sums,
             active,
+            isolated: CpuMask::none(nr_cpus),
             effects: Vec::new(),
             notice_runtime: false,
             probes: None,

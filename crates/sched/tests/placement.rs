@@ -6,7 +6,7 @@
 mod rig;
 
 use fairwind_sched::flags::WF_SYNC;
-use fairwind_sched::{CpuId, Policy, SchedAttr, Topology};
+use fairwind_sched::{CpuId, CpuMask, Policy, SchedAttr, Topology};
 use rig::{MS, Rig, both};
 
 #[test]
@@ -288,5 +288,23 @@ fn an_offline_cpu_is_never_chosen() {
         rig.sched.cpu_down(CpuId(2), rig.now).unwrap();
         rig.settle();
         assert_eq!(rig.wake(0, sleeper, 0), 0, "{release:?}");
+    });
+}
+
+#[test]
+fn an_isolated_cpu_is_not_looked_for() {
+    both(|release| {
+        for isolated in [false, true] {
+            let mut rig = Rig::new(release, Topology::regular(1, 4, 1));
+            if isolated {
+                rig.sched.isolate(&CpuMask::of(4, [CpuId(3)]));
+            }
+            let sleeper = rig.sleeper(0, &[0, 1, 2, 3]);
+            rig.hogs(&[0, 1, 2]);
+            rig.settle();
+            rig.set_scan(0, 4, false);
+            let chosen = rig.wake(0, sleeper, 0);
+            assert_eq!(chosen == 3, !isolated, "{release:?}: CPU {chosen}");
+        }
     });
 }

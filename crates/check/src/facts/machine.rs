@@ -1,4 +1,5 @@
-//! The machine of a recording: lines `cpuN package=P core=C smt=LIST llc=LIST`, or what perf tells of it.
+//! The machine of a recording: lines `cpuN package=P core=C smt=LIST llc=LIST`, or what perf tells of it. Of a CPU that is offline
+//! the kernel tells no place; one that has no domain, where others have some, is isolated.
 //!
 //! Deviations. In the file a package is a NUMA node; all other nodes are at distance 20. CPUs that go offline or come back while
 //!             it is recorded are taken to be there, also by what scales with their number.
@@ -6,7 +7,7 @@
 use crate::error::Error;
 use crate::gaps::{self, Gap};
 use fairwind_sched::domain::check_topology;
-use fairwind_sched::{CpuPlace, Topology};
+use fairwind_sched::{CpuId, CpuMask, CpuPlace, Topology};
 use fairwind_trace::TraceInfo;
 use fairwind_trace::read::CpuSite;
 use std::collections::BTreeMap;
@@ -19,19 +20,20 @@ const MAX_CPUS_OF_A_CACHE: u32 = 1 << 10;
 
 struct Row {
     cpu: u32,
+    online: bool,
     package: u32,
     core: u32,
     llc: u32,
     node: u32,
 }
 
-/// The topology that the file tells, or else the trace; what neither tells becomes a gap.
+/// The topology that the file tells, or else the trace; what neither tells becomes a gap. Also the CPUs that are offline.
 pub(super) fn topology(
     path: &Path,
     text: &str,
     trace: &TraceInfo,
     gaps: &mut Vec<Gap>,
-) -> Result<Topology, Error> {
+) -> Result<(Topology, Vec<CpuId>), Error> {
     let wrong = |problem| Error::Machine {
         path: path.to_owned(),
         problem,
@@ -42,7 +44,27 @@ pub(super) fn topology(
     };
     let topology = place(&rows);
     check_topology(&topology).map_err(|problem| wrong(problem.to_string()))?;
-    Ok(topology)
+    let offline = rows.iter().filter(|row| !row.online);
+    Ok((topology, offline.map(|row| CpuId(row.cpu)).collect()))
+}
+
+/// The CPUs of which the file of domains tells none, if it tells any: lines `cpuN domainN NAME …`.
+pub(super) fn isolated(domains: &str, nr_cpus: usize) -> CpuMask {
+    let mut isolated = CpuMask::all(nr_cpus);
+    for line in domains.lines() {
+        let cpu = line
+            .split(' ')
+            .next()
+            .and_then(|word| word.strip_prefix("cpu"));
+        let cpu = cpu.and_then(|cpu| cpu.parse().ok());
+        if let Some(cpu) = cpu.filter(|&cpu| (cpu as usize) < nr_cpus) {
+            isolated.clear(CpuId(cpu));
+        }
+    }
+    if isolated.weight() == nr_cpus {
+        isolated.clear_all();
+    }
+    isolated
 }
 
 fn rows_of_file(path: &Path, text: &str) -> Result<Option<Vec<Row>>, Error> {
@@ -82,6 +104,7 @@ fn rows_of_trace(trace: &TraceInfo, gaps: &mut Vec<Gap>) -> Result<Vec<Row>, Err
         }
         let alone = |cpu| Row {
             cpu,
+            online: true,
             package: 0,
             core: cpu,
             llc: 0,
@@ -94,6 +117,7 @@ fn rows_of_trace(trace: &TraceInfo, gaps: &mut Vec<Gap>) -> Result<Vec<Row>, Err
     }
     let row = |(cpu, site): (u32, &CpuSite)| Row {
         cpu,
+        online: true,
         package: site.package,
         core: site.core,
         // Apart from the numbers of CPUs, which name the caches that are told.
@@ -142,8 +166,20 @@ fn dense<K: Ord>(seen: &mut BTreeMap<K, u32>, key: K) -> u32 {
 fn row(line: &str) -> Option<Row> {
     let mut words = line.split_whitespace();
     let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+    let places = ["package=", "core=", "smt=", "llc="];
+    if words.clone().eq(places) {
+        return Some(Row {
+            cpu,
+            online: false,
+            package: 0,
+            core: MAX_CPUS.saturating_add(cpu),
+            llc: cpu,
+            node: 0,
+        });
+    }
     let mut row = Row {
         cpu,
+        online: true,
         package: 0,
         core: 0,
         llc: cpu,
@@ -172,8 +208,22 @@ mod tests {
 
     fn read(text: &str, trace: &TraceInfo) -> Result<(Topology, Vec<Gap>), Error> {
         let mut gaps = Vec::new();
-        let topology = topology(Path::new("t"), text, trace, &mut gaps)?;
+        let (topology, _) = topology(Path::new("t"), text, trace, &mut gaps)?;
         Ok((topology, gaps))
+    }
+
+    #[test]
+    fn cpus_may_be_offline_or_isolated() {
+        let text = "cpu0 package=0 core=0 smt=0 llc=0,2\ncpu1 package= core= smt= llc=\n\
+            cpu2 package=0 core=2 smt=2 llc=0,2\n";
+        let none = TraceInfo::default();
+        let (topology, offline) = topology(Path::new("t"), text, &none, &mut Vec::new()).unwrap();
+        assert_eq!((topology.nr_cpus(), offline), (3, vec![CpuId(1)]));
+        assert_eq!(topology.cpus[0].llc, topology.cpus[2].llc);
+        let domains = "cpu0 domain0 MC flags=\ncpu2 domain0 MC flags=\ncpu9 domain0 MC flags=\n";
+        let isolated: Vec<CpuId> = isolated(domains, 4).iter().collect();
+        assert_eq!(isolated, [CpuId(1), CpuId(3)]);
+        assert!(super::isolated("", 4).is_empty(), "nothing is told");
     }
 
     #[test]

@@ -13,7 +13,9 @@ pub use debug::{CpuFacts, QueueFacts, TaskFacts};
 use crate::error::Error;
 use crate::gaps::{self, Gap};
 use fairwind_sched::features::Origin;
-use fairwind_sched::{FEATURES, KernelProfile, Preempt, Release, Topology, TunableError};
+use fairwind_sched::{
+    CpuId, CpuMask, FEATURES, KernelProfile, Preempt, Release, Topology, TunableError,
+};
 use fairwind_trace::TraceInfo;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,6 +90,10 @@ pub struct Facts {
     pub profile_after: Option<KernelProfile>,
     /// The CPUs and their places.
     pub topology: Topology,
+    /// CPUs that are offline.
+    pub offline: Vec<CpuId>,
+    /// CPUs that are in no domain though others are.
+    pub isolated: CpuMask,
     /// Groups by their path, `/` the root.
     pub groups: BTreeMap<String, GroupFacts>,
     /// These are all groups that there were: a file lists them.
@@ -143,17 +149,22 @@ impl Facts {
             None => release_told(&get("version")?, trace.uname.as_deref())?,
         };
         let mut gaps = Vec::new();
-        let topology = match given.topology {
-            Some(topology) => topology,
+        let domains = get("domains")?;
+        let (topology, offline, domains) = match given.topology {
+            Some(topology) => (topology, Vec::new(), ""),
             None => {
                 let path = folder.unwrap_or(Path::new("")).join("topology");
-                machine::topology(&path, &get("topology")?, trace, &mut gaps)?
+                let text = get("topology")?;
+                let (topology, offline) = machine::topology(&path, &text, trace, &mut gaps)?;
+                (topology, offline, &domains[..])
             }
         };
         let mut facts = Facts {
             profile: KernelProfile::new(release, topology.nr_cpus()),
             profile_after: None,
+            isolated: machine::isolated(domains, topology.nr_cpus()),
             topology,
+            offline,
             groups: BTreeMap::new(),
             groups_listed: false,
             no_groups: BTreeSet::new(),

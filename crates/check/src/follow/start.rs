@@ -15,6 +15,13 @@ pub(super) fn scheduler(facts: &Facts, profile: &KernelProfile, start: u64, jiff
     sched.rt_balancing = false;
     sched.follow_jiffies(jiffies);
     sched.set_time(start);
+    for &cpu in &facts.offline {
+        // One of them is up, or nothing is recorded.
+        let _ = sched.cpu_down(cpu, start);
+    }
+    if !facts.isolated.is_empty() {
+        sched.isolate(&facts.isolated);
+    }
     for cpu in sched.rqs.ids() {
         set_clock(&mut sched, cpu, start);
         let rq = &mut sched.rqs[cpu];

@@ -13,7 +13,7 @@
 //!             arch/x86/kernel/smpboot.c, at 6.1 and 6.12 (see [`DomainProfile`]).
 //! Deviations. CPUs of one NUMA node share the groups of overlapping domains where every field agrees; the
 //!             kernel gives each CPU its own copies. Nothing but memory can tell.
-//! Not here.   cpusets' partitions and `relax_domain_level`, isolated CPUs, energy-aware scheduling,
+//! Not here.   cpusets' partitions and `relax_domain_level`, energy-aware scheduling,
 //!             ITMT (`SD_ASYM_PACKING` is never set), the 6.1 special case of hybrid parts (no CLS level),
 //!             root domains, and the statistics of `/proc/schedstat`.
 //!
