@@ -6,7 +6,7 @@
 //! Not here. The end of a wakeup: see `wakeup_ends`; what the recording says of itself: see `record`.
 
 use crate::cpu_hierarchy;
-use crate::facts::Facts;
+use crate::facts::{Facts, TaskFacts};
 use crate::record::{Party, Record, What};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,11 +75,51 @@ pub(crate) fn add_groups(records: &mut Vec<Record>, facts: &Facts) {
         start.push(at_start(What::Mkdir { root, id: 0, path }));
     }
     let mut members = members(records, facts);
+    if let Some(group) = group_of_reader(records, &facts.tasks) {
+        for pid in unaccounted(records, &facts.tasks) {
+            members.entry(pid).or_insert_with(|| group.to_owned());
+        }
+    }
     attach_as_they_begin(records, &mut members, root);
     for (pid, path) in members {
         start.push(at_start(What::Attach { pid, root, path }));
     }
     records.splice(0..0, start);
+}
+
+/// The group of who read the debug file, if it is in one: it ran then, had hardly begun, and is over.
+fn group_of_reader<'a>(records: &[Record], tasks: &'a [TaskFacts]) -> Option<&'a str> {
+    let seen = |pid: i32| {
+        records.iter().any(|r| match &r.what {
+            What::Switch { prev, next, .. } => prev.pid == pid || next.pid == pid,
+            _ => false,
+        })
+    };
+    let over = { tasks.iter() }.filter(|task| task.runs && !seen(task.pid));
+    let reader = over.min_by_key(|task| task.sum_exec)?;
+    (reader.group != "/").then_some(&reader.group)
+}
+
+/// Threads that ran before the recording, and that the debug file does not tell: somebody has started them since.
+fn unaccounted(records: &[Record], tasks: &[TaskFacts]) -> BTreeSet<i32> {
+    let mut told: BTreeSet<i32> = tasks.iter().map(|task| task.pid).collect();
+    told.insert(0);
+    let mut unaccounted = BTreeSet::new();
+    for record in records {
+        match &record.what {
+            What::Fork { child, .. } => {
+                told.insert(*child);
+            }
+            What::Switch { prev, next, .. } => {
+                let parties = [prev, next].into_iter();
+                let started = parties.filter(|party| !party.comm.starts_with("kworker/"));
+                let new = started.filter(|party| !told.contains(&party.pid));
+                unaccounted.extend(new.map(|party| party.pid));
+            }
+            _ => {}
+        }
+    }
+    unaccounted
 }
 
 /// Puts those of some threads into their groups that begin in the recording, as they do so, and takes them from the others: by
@@ -154,6 +194,52 @@ fn members(records: &[Record], facts: &Facts) -> BTreeMap<i32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::PrevState;
+
+    #[test]
+    fn who_was_started_after_the_debug_file_was_read_is_in_the_group_of_its_reader() {
+        let task = |pid, sum_exec, group: &str| TaskFacts {
+            pid,
+            sum_exec,
+            group: group.to_owned(),
+            runs: true,
+            ..TaskFacts::default()
+        };
+        let tasks = [
+            task(7, 900, "/c"),
+            task(8, 20, "/autogroup-3"),
+            task(9, 1, "/b"),
+        ];
+        let party = |pid, comm: &str| Party {
+            pid,
+            comm: comm.to_owned(),
+            prio: 120,
+        };
+        let switch = |prev: Party, next: Party| {
+            let prev_state = PrevState::Runnable;
+            let what = What::Switch {
+                prev,
+                prev_state,
+                next,
+            };
+            Record::of_task(0, 0, what)
+        };
+        let fork = What::Fork {
+            parent: 20,
+            child: 30,
+            comm: String::new(),
+        };
+        let records = [
+            switch(party(0, "swapper/0"), party(20, "perf")),
+            Record::of_task(0, 0, fork),
+            switch(party(20, "perf"), party(30, "job")),
+            switch(party(30, "job"), party(40, "kworker/0:1")),
+            switch(party(40, "kworker/0:1"), party(9, "sh")),
+        ];
+        assert_eq!(group_of_reader(&records, &tasks), Some("/autogroup-3"));
+        assert_eq!(unaccounted(&records, &tasks), BTreeSet::from([20]));
+        assert_eq!(group_of_reader(&records, &tasks[2..]), None, "it goes on");
+    }
 
     #[test]
     fn members_that_begin_in_the_recording_go_to_their_groups_as_they_begin() {

@@ -25,6 +25,8 @@ pub struct TaskFacts {
     pub sum_exec: u64,
     /// Its group's path: a cgroup's, or that of its session's autogroup.
     pub group: String,
+    /// It was running.
+    pub runs: bool,
 }
 
 /// A fair queue before the recording.
@@ -207,6 +209,7 @@ fn queue_line(queue: &mut QueueFacts, line: &str) {
 /// `S comm pid vruntime switches prio wait sum …`.
 fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
     // The mark of the running task may touch the state.
+    let runs = line.starts_with('>');
     let line = line.trim_start_matches([' ', '>']);
     let words: Vec<&str> = line.split_whitespace().collect();
     if words.first()?.len() != 1 {
@@ -231,6 +234,7 @@ fn task_line(release: Release, cpu: u32, line: &str) -> Option<TaskFacts> {
         prio: columns.first()?.parse().ok()?,
         sum_exec: words.get(sum_exec).and_then(|sum| nanos(sum)).unwrap_or(0),
         group,
+        runs,
     })
 }
 
@@ -283,6 +287,7 @@ mod tests {
         assert_eq!((worker.group.as_str(), cat.group.as_str()), ("/", "/a b/c"));
         assert_eq!((cat.vruntime, cat.deadline), (2_877_336_266, 2_877_959_635));
         assert_eq!(cat.sum_exec, 8_633_254);
+        assert_eq!((worker.runs, cat.runs), (false, true));
     }
 
     #[test]
