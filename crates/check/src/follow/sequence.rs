@@ -3,9 +3,9 @@
 //!
 //! Model. The queues are locked meanwhile, and what other CPUs record in between comes after. Where another CPU queues a task
 //!        meanwhile on the queue to which the pass goes, the pass comes when it locks that, or before another one has to do with
-//!        the queue from which it comes. What a stopper takes off one queue it puts on another one without holding both, and so at its
-//!        own time, and so does a task that changes where others may run: only who runs out of tasks takes one outside
-//!        interrupts, and for itself. Real-time tasks are pushed once a switch is over.
+//!        the queue from which it comes. What a stopper takes off one queue it puts on another one without holding both, and
+//!        so at its own time, and so does a task that changes where others may run: only who runs out of tasks takes one
+//!        outside interrupts, and for itself. Real-time tasks are pushed once a switch is over.
 //! Source. kernel/sched/fair.c `sched_balance_rq`, `sched_balance_newidle` @ 6.12; core.c `migration_cpu_stop`,
 //!         `move_queued_task` @ 6.12.
 
