@@ -64,16 +64,24 @@ impl Follower<'_> {
         }
     }
 
-    /// Why ours differs on whether a woken task preempted, if that would be its own error: its attributes were changed, no
-    /// wakeup since has told with which policy, and the other one explains it.
-    pub(super) fn class_of_policy(&self, task: TaskId, [kernel, ours]: [bool; 2]) -> Class {
+    /// Why ours differs on whether a woken task preempted `curr`, if that would be its own error: its own attributes were
+    /// changed, no wakeup since has told with which policy, and the other one explains it. Who runs by SCHED_IDLE is preempted
+    /// by either.
+    pub(super) fn class_of_policy(
+        &self,
+        [task, curr]: [TaskId; 2],
+        [kernel, ours]: [bool; 2],
+    ) -> Class {
+        let change = self.last_change(task);
+        let own = self.changed_at.get(&task);
         let untold = |change| !self.policies.contains_key(&change);
         let explained = match self.sched.tasks[task].policy {
             Policy::Normal => !kernel && ours,
             Policy::Batch => kernel && !ours,
             _ => false,
         };
-        if explained && self.last_change(task).is_some_and(untold) {
+        let idles = self.sched.tasks[curr].policy == Policy::Idle;
+        if explained && !idles && own.is_some() && change.is_some_and(untold) {
             NOT_POLICY
         } else {
             Class::Ours
@@ -102,8 +110,9 @@ impl Follower<'_> {
                     if kernel {
                         self.other_policy.remove(&task);
                         // As it is of SCHED_NORMAL, another policy would have come later than with the change.
-                        let change = change.filter(|_| policy == Policy::Normal);
-                        change.map(|change| self.policies.entry(change).or_insert(None));
+                        if let Some(change) = change.filter(|_| policy == Policy::Normal) {
+                            self.policies.entry(change).or_insert(None);
+                        }
                     }
                     continue;
                 }

@@ -308,7 +308,7 @@ impl Follower<'_> {
         };
         let mut class = self.class_of_pair(r.cpu, Pair { a: task, b: curr });
         if class == Class::Ours {
-            class = self.class_of_policy(task, [kernel, ours]);
+            class = self.class_of_policy([task, curr], [kernel, ours]);
         }
         if self.tells_policy(task, class) {
             self.learn_batch(task, [kernel, ours]);
