@@ -394,24 +394,12 @@ fn set_nice(sched: &mut Sched, task: TaskId, attr: SchedAttr, clock: u64, by_set
 
 #[cfg(test)]
 mod tests {
-    use crate::record::What;
-    use crate::{Given, Measure, Recording, check};
-    use std::path::Path;
+    use crate::follow::without_state;
 
     /// A hog of SCHED_IDLE beside eight others: without probes nothing tells its policy but that it is not picked.
     #[test]
     fn a_task_that_starves_is_taken_for_one_of_sched_idle() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/fair-1cpu-6.12");
-        let mut recording = Recording::open(&path, Given::default()).expect("it comes along");
-        recording
-            .records
-            .retain(|r| !matches!(r.what, What::Probe { .. }));
-        let picks = check(&recording).scores[&Measure::Pick].count;
-        assert!(
-            picks.agree * 100 > picks.decisions * 80,
-            "{} of {}",
-            picks.agree,
-            picks.decisions
-        );
+        let picks = without_state::picks("fair-1cpu-6.12");
+        assert!(picks.agree * 100 > picks.decisions * 80, "{picks:?}");
     }
 }

@@ -77,6 +77,8 @@ mod wakees;
 mod wakeups;
 mod weights;
 mod whereabouts;
+#[cfg(test)]
+mod without_state;
 mod yields;
 
 use crate::facts::Facts;

@@ -205,20 +205,12 @@ impl Follower<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::record::What;
-    use crate::{Given, Measure, Recording, check};
-    use std::path::Path;
+    use crate::follow::without_state;
 
     /// Hogs, sleepers and pairs in groups, of which no record shows any state: errors of ours do not last.
     #[test]
     fn picks_tell_where_tasks_are() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/idle-groups-6.12");
-        let mut recording = Recording::open(&path, Given::default()).expect("it comes along");
-        recording
-            .records
-            .retain(|r| !matches!(r.what, What::Probe { .. }));
-        let picks = check(&recording).scores[&Measure::Pick].count;
-        let share = picks.agree * 1000 / picks.decisions;
-        assert!(share > 965, "{} of {}", picks.agree, picks.decisions);
+        let picks = without_state::picks("idle-groups-6.12");
+        assert!(picks.agree * 1000 > picks.decisions * 965, "{picks:?}");
     }
 }
