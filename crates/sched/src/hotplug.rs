@@ -2,8 +2,8 @@
 //!
 //! Model. A CPU that leaves takes no new tasks; its limits are lifted, its queued tasks are moved, and the running one
 //!        is asked away by the stopper. Domains are built anew, without CPUs that are isolated.
-//! Source. kernel/sched/core.c `sched_cpu_deactivate`, `sched_cpu_activate`, `balance_push`; topology.c `sched_init_domains`; fair.c `rq_offline_fair`,
-//!         `unthrottle_offline_cfs_rqs`, `clear_tg_offline_cfs_rqs` @ 6.1, 6.12.
+//! Source. kernel/sched/core.c `sched_cpu_deactivate`, `sched_cpu_activate`, `balance_push`; topology.c `sched_init_domains`;
+//!         fair.c `rq_offline_fair`, `unthrottle_offline_cfs_rqs`, `clear_tg_offline_cfs_rqs` @ 6.1, 6.12.
 //! Deviations. The steps of hotplug that take time in the kernel happen at once.
 
 use crate::balance::CpuSumsTable;

@@ -2,8 +2,8 @@
 //!
 //! Model.      Some facts are not recorded and hold all through the recording, or for long: which programs wake others with
 //!             WF_SYNC, what tasks had counted before, which policy they changed to, which CPUs they may use and from when on.
-//!             Decisions tell them. A first walk
-//!             learns them as it goes, and what it has learned by the end the next one, which is judged, knows from the beginning.
+//!             Decisions tell them. A first walk learns them as it goes, and what it has learned by the end the next one, which
+//!             is judged, knows from the beginning.
 //!             Tasks that stay on some CPUs by chance look bound to them: that they are is kept if ours then takes fewer tasks
 //!             elsewhere.
 //! Invariants. Nothing is known from the beginning that one decision alone has told.
@@ -36,14 +36,12 @@ impl Follower<'_> {
     pub(super) fn learned(&self) -> Learned {
         let syncs = self.syncs.iter();
         let syncs = syncs.filter(|(_, [without, with])| *with >= without + TELLING);
+        let policies = self.policies.iter();
+        let policies = policies.filter_map(|(change, told)| Some((*change, (*told)?)));
         Learned {
             syncs: syncs.map(|(kind, seen)| (kind.clone(), *seen)).collect(),
             first_counts: self.first_counts(),
-            policies: {
-                let told = self.policies.iter();
-                told.filter_map(|(change, told)| Some((*change, (*told)?)))
-                    .collect()
-            },
+            policies: policies.collect(),
             bounds: allowed::bounds(&self.hints, self.records, self.sched.nr_cpus()),
         }
     }

@@ -1,4 +1,4 @@
-//! What a setting of groups was over time.
+//! What a setting of groups was over time; of the kernel's own settings each counts as one of a group.
 //!
 //! Units. As the setting has them.
 
