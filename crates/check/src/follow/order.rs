@@ -12,7 +12,7 @@
 //! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1, `pick_eevdf` @ 6.12.
 
 use super::Follower;
-use fairwind_sched::{CfsRqId, CpuId, Sched, SeId, TaskId};
+use fairwind_sched::{CfsRqId, Sched, SeId, TaskId};
 
 /// A guess that was picked: from which queue, when, and where it is taken to have been.
 #[derive(Clone, Copy, Debug)]
@@ -123,11 +123,20 @@ impl Follower<'_> {
         }
     }
 
-    /// A pick on a CPU was the kernel's: guesses there are no longer moved ever further.
-    pub(super) fn order_agrees(&mut self, cpu: CpuId) {
-        let Sched { ses, cfs_rqs, .. } = &self.sched;
+    /// A pick was the kernel's. It speaks for guesses that were to come later and were picked, or were to come before others
+    /// and wait: they are no longer moved ever further.
+    pub(super) fn order_agrees(&mut self, picked: TaskId) {
+        let Sched {
+            tasks,
+            ses,
+            cfs_rqs,
+            ..
+        } = &self.sched;
+        let cpu = |se: SeId| cfs_rqs[ses[se].cfs_rq].cpu;
+        let above = |se: &SeId| Some(ses[*se].parent).filter(|parent| parent.is_some());
+        let picked: Vec<SeId> = std::iter::successors(Some(tasks[picked].se), above).collect();
         self.steps
-            .retain(|se, _| cfs_rqs[ses[*se].cfs_rq].cpu != cpu);
+            .retain(|se, (later, _)| cpu(*se) != cpu(picked[0]) || picked.contains(se) != *later);
     }
 
     /// Before a pick: which entities of a CPU's running task have yielded.

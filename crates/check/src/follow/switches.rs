@@ -246,7 +246,7 @@ impl Follower<'_> {
         }
         if switch.next == next {
             if next != prev {
-                self.order_agrees(cpu);
+                self.order_agrees(next);
             }
         } else {
             self.throttle_passed(r, switch.next, next);
