@@ -59,18 +59,17 @@ impl Follower<'_> {
 
     /// The record to come that tells that a CPU's running task went to another group.
     pub(super) fn attach_ahead(&self, pid: i32) -> Option<(usize, &str)> {
-        let mut at = self.at;
-        while let Some(next) = self.next_on_cpu[at] {
-            at = next;
-            match &self.records[at].what {
-                What::Attach {
-                    pid: moved, path, ..
-                } if *moved == pid => return Some((at, path)),
-                What::Switch { .. } => return None,
-                _ => {}
-            }
+        let cpu = self.records[self.at].cpu;
+        let leaves = self.times.switch(cpu, self.at + 1).unwrap_or(usize::MAX);
+        let mut attaches = self.times.attaches(pid, self.at + 1).iter().copied();
+        let attach = attaches.find(|&attach| self.records[attach].cpu == cpu)?;
+        if attach > leaves {
+            return None;
         }
-        None
+        match &self.records[attach].what {
+            What::Attach { path, .. } => Some((attach, path)),
+            _ => None,
+        }
     }
 
     /// After a charge: if it is that of a running task that goes to a group, it goes there now. The record

@@ -10,7 +10,7 @@
 
 use super::Follower;
 use super::passes::Pass;
-use crate::record::{Record, What};
+use crate::record::Record;
 use fairwind_sched::balance::Found;
 use fairwind_sched::{CpuId, Sched};
 
@@ -56,7 +56,9 @@ impl Follower<'_> {
             return;
         };
         let next = &self.records[next];
-        if !(next.softirq && self.moves_ahead(r.cpu) || inside && self.pulls_next(r.cpu)) {
+        if !(next.softirq && self.moves_ahead(r.cpu)
+            || inside && self.times.pulls(r.cpu, self.at + 1))
+        {
             return;
         }
         let cpu = CpuId(r.cpu);
@@ -71,13 +73,5 @@ impl Follower<'_> {
                 late,
             });
         }
-    }
-
-    /// Does the CPU, which runs out of tasks, pull one?
-    fn pulls_next(&self, cpu: u32) -> bool {
-        let own = self.times.records_of(cpu, self.at + 1);
-        let inside = own.iter().map(|&at| &self.records[at]);
-        let mut inside = inside.take_while(|r| !r.irq && r.what.is_inside());
-        inside.any(|r| matches!(r.what, What::Migrate { dest, .. } if dest == cpu))
     }
 }

@@ -20,6 +20,12 @@ pub(super) struct Times {
     switches: Vec<Vec<(usize, Option<i32>)>>,
     /// All records of each CPU.
     own: Vec<Vec<usize>>,
+    /// Where a CPU's calls end: its records that are not part of one, and those of its interrupts.
+    outside: Vec<Vec<usize>>,
+    /// What each CPU pulls to itself.
+    pulls: Vec<Vec<usize>>,
+    /// Records of each task that goes to another group.
+    attaches: BTreeMap<i32, Vec<usize>>,
     /// Probes that show the virtual runtime of each entity, by its address.
     shown: BTreeMap<u64, Vec<usize>>,
 }
@@ -30,6 +36,8 @@ impl Times {
             leaves: vec![Vec::new(); nr_cpus],
             switches: vec![Vec::new(); nr_cpus],
             own: vec![Vec::new(); nr_cpus],
+            outside: vec![Vec::new(); nr_cpus],
+            pulls: vec![Vec::new(); nr_cpus],
             ..Times::default()
         };
         for (at, r) in records.iter().enumerate() {
@@ -38,6 +46,9 @@ impl Times {
                 continue;
             }
             times.own[cpu].push(at);
+            if r.irq || !r.what.is_inside() {
+                times.outside[cpu].push(at);
+            }
             match &r.what {
                 What::Runtime { pid, runtime, .. } => {
                     times.charges.entry(*pid).or_default().push((at, *runtime));
@@ -61,8 +72,15 @@ impl Times {
                     times.leaves_queue.entry(*pid).or_default().push(at);
                 }
                 What::Wakeup { pid, prio, .. } => times.shows_prio(at, *pid, *prio),
-                What::Migrate { pid, .. } | What::Attach { pid, .. } => {
+                What::Migrate { pid, dest, .. } => {
                     times.leaves_queue.entry(*pid).or_default().push(at);
+                    if *dest == r.cpu {
+                        times.pulls[cpu].push(at);
+                    }
+                }
+                What::Attach { pid, .. } => {
+                    times.leaves_queue.entry(*pid).or_default().push(at);
+                    times.attaches.entry(*pid).or_default().push(at);
                 }
                 What::Probe {
                     address, values, ..
@@ -113,12 +131,29 @@ impl Times {
         &own[..own.partition_point(|&index| index < at)]
     }
 
+    /// Records with which a task goes to another group, not before `at`.
+    pub(super) fn attaches(&self, pid: i32, at: usize) -> &[usize] {
+        let attaches = self.attaches.get(&pid).map_or(&[][..], Vec::as_slice);
+        &attaches[attaches.partition_point(|&index| index < at)..]
+    }
+
+    /// A CPU's next switch, not before `at`.
+    pub(super) fn switch(&self, cpu: u32, at: usize) -> Option<usize> {
+        let switches = &self.switches[cpu as usize];
+        let next = switches.get(switches.partition_point(|&(index, _)| index < at))?;
+        Some(next.0)
+    }
+
+    /// Does a CPU pull a task in the call that its records, not before `at`, belong to?
+    pub(super) fn pulls(&self, cpu: u32, at: usize) -> bool {
+        let over = from(&self.outside[cpu as usize], at);
+        let pull = from(&self.pulls[cpu as usize], at);
+        pull.is_some_and(|pull| over.is_none_or(|over| pull < over))
+    }
+
     /// The next probe after a record that shows the virtual runtime of the entity with an address.
     pub(super) fn shown(&self, address: u64, at: usize) -> Option<usize> {
-        let shown = self.shown.get(&address)?;
-        shown
-            .get(shown.partition_point(|&index| index <= at))
-            .copied()
+        from(self.shown.get(&address)?, at + 1)
     }
 
     /// A CPU's next switch after a record, if a task has to make way there and stays queued.
@@ -130,9 +165,12 @@ impl Times {
 
     /// The record, not before `at`, with which a CPU next leaves idle.
     pub(super) fn leave(&self, cpu: u32, at: usize) -> Option<usize> {
-        let leaves = &self.leaves[cpu as usize];
-        leaves
-            .get(leaves.partition_point(|&index| index < at))
-            .copied()
+        from(&self.leaves[cpu as usize], at)
     }
+}
+
+/// The first place that is not before `at`.
+fn from(places: &[usize], at: usize) -> Option<usize> {
+    let next = places.partition_point(|&index| index < at);
+    places.get(next).copied()
 }
