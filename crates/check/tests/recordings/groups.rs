@@ -144,6 +144,20 @@ fn yields_in_groups_of_6_1() {
 }
 
 #[test]
+fn yields_beside_a_group_of_6_1() {
+    expect(
+        "yields-beside-6.1",
+        &[
+            (Measure::State, 67267, 66114),
+            (Measure::Pick, 32746, 32585),
+            (Measure::Preemption, 2444, 2422),
+            (Measure::Placement, 23430, 22500),
+            (Measure::Balance, 46, 38),
+        ],
+    );
+}
+
+#[test]
 fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
