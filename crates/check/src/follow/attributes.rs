@@ -61,11 +61,9 @@ impl Follower<'_> {
     pub(super) fn attach_ahead(&self, pid: i32) -> Option<(usize, &str)> {
         let cpu = self.records[self.at].cpu;
         let leaves = self.times.switch(cpu, self.at + 1).unwrap_or(usize::MAX);
-        let mut attaches = self.times.attaches(pid, self.at + 1).iter().copied();
-        let attach = attaches.find(|&attach| self.records[attach].cpu == cpu)?;
-        if attach > leaves {
-            return None;
-        }
+        let attaches = self.times.attaches(pid, self.at + 1).iter().copied();
+        let mut stays = attaches.take_while(|&attach| attach < leaves);
+        let attach = stays.find(|&attach| self.records[attach].cpu == cpu)?;
         match &self.records[attach].what {
             What::Attach { path, .. } => Some((attach, path)),
             _ => None,

@@ -1,14 +1,14 @@
 //! What a pick tells of virtual runtimes that nothing shows.
 //!
-//! Model.   6.1 picks the entity with the least virtual runtime. Where ours had another one, and the virtual runtime
-//!          of either is a guess because nothing has told it since the entity came to this queue, the guess goes as far as
-//!          the pick tells: to the other's, and if that was not enough for the next pick, twice as far each time. Where no
-//!          record shows any state, only a group's is a guess. One that yielded gives way to the second, unless
-//!          that is further behind than the wakeup granularity: so far apart are they at least, or at most. Other buddies are
-//!          picked out of order and tell nothing. Where a charge then tells that a guess that was picked had been further ahead,
-//!          guesses that waited beside it were so, too. Later releases pick, of those that are owed CPU time, the one with the
-//!          earliest deadline: where no record shows any state, what groups and tasks from before had is a guess, and gives
-//!          way; if neither is one of these, both do.
+//! Model.   6.1 picks the entity with the least virtual runtime. Where ours had another one, and the virtual runtime of either is a
+//!          guess because nothing has told it since the entity came to this queue, the guess goes as far as the pick tells: to the
+//!          other's, and if that was not enough for the next pick, twice as far each time, until a pick speaks against that. Where
+//!          no record shows any state, only a group's is a guess. One that yielded gives way to the second, unless that is further
+//!          behind than the wakeup granularity: so far apart are they at least, or at most. Other buddies are picked out of order
+//!          and tell nothing. Where a charge then tells that a guess that was picked had been further ahead, guesses that waited
+//!          beside it were so, too. Later releases pick, of those that are owed CPU time, the one with the earliest deadline: where
+//!          no record shows any state, what groups and tasks from before had is a guess, and gives way; if neither is one of these,
+//!          both do.
 //! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1, `pick_eevdf` @ 6.12.
 
 use super::Follower;
@@ -133,10 +133,11 @@ impl Follower<'_> {
             ..
         } = &self.sched;
         let cpu = |se: SeId| cfs_rqs[ses[se].cfs_rq].cpu;
+        let task = tasks[picked].se;
         let above = |se: &SeId| Some(ses[*se].parent).filter(|parent| parent.is_some());
-        let picked: Vec<SeId> = std::iter::successors(Some(tasks[picked].se), above).collect();
+        let is_picked = |se| std::iter::successors(Some(task), above).any(|above| above == se);
         self.steps
-            .retain(|se, (later, _)| cpu(*se) != cpu(picked[0]) || picked.contains(se) != *later);
+            .retain(|&se, (later, _)| cpu(se) != cpu(task) || is_picked(se) != *later);
     }
 
     /// Before a pick: which entities of a CPU's running task have yielded.

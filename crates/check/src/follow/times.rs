@@ -1,5 +1,5 @@
-//! What comes later in the recording: when a task is next charged and what priority it shows, when a CPU next leaves
-//! idle.
+//! What comes later in the recording: when a task is next charged, what priority it shows and when it goes to another group;
+//! when a CPU next switches, leaves idle or pulls a task.
 
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbeField;
@@ -139,9 +139,7 @@ impl Times {
 
     /// A CPU's next switch, not before `at`.
     pub(super) fn switch(&self, cpu: u32, at: usize) -> Option<usize> {
-        let switches = &self.switches[cpu as usize];
-        let next = switches.get(switches.partition_point(|&(index, _)| index < at))?;
-        Some(next.0)
+        Some(self.next_switch(cpu, at)?.0)
     }
 
     /// Does a CPU pull a task in the call that its records, not before `at`, belong to?
@@ -158,9 +156,14 @@ impl Times {
 
     /// A CPU's next switch after a record, if a task has to make way there and stays queued.
     pub(super) fn makes_way(&self, cpu: u32, pid: i32, at: usize) -> Option<usize> {
+        let (next, stays) = self.next_switch(cpu, at + 1)?;
+        (stays == Some(pid)).then_some(next)
+    }
+
+    fn next_switch(&self, cpu: u32, at: usize) -> Option<(usize, Option<i32>)> {
         let switches = &self.switches[cpu as usize];
-        let next = switches.get(switches.partition_point(|&(index, _)| index <= at))?;
-        (next.1 == Some(pid)).then_some(next.0)
+        let next = switches.partition_point(|&(index, _)| index < at);
+        switches.get(next).copied()
     }
 
     /// The record, not before `at`, with which a CPU next leaves idle.
