@@ -11,8 +11,8 @@
 //!             placements tell that: to the CPUs on which the kernel has put any of them or their children. So are tasks
 //!             that ours would move, if two passes of balancing are the kernel's once they and those beside them stay where
 //!             they have been lately. Where the kernel takes a waiting task off a CPU other than by balancing, that is told
-//!             to be no longer among those the task may use. A running one that a stopper takes elsewhere, because a task
-//!             woke it for that, is taken for bound to where it goes.
+//!             to be no longer among those the task may use. A running one that a stopper takes elsewhere, after whoever woke
+//!             the stopper had charged it, is taken for bound to where it goes; where its family goes does not change that.
 //!             What a whole walk has told of a task (see `allowed`) holds in the next one, whatever a single placement tells.
 //! Invariants. A placement is answered by what others told, never by itself alone.
 //! Deviations. Allowed CPUs are not recorded: unless a whole walk tells them, ours needs two disagreements to take a task for
@@ -40,6 +40,8 @@ pub(super) struct Bounds {
     cpus: CpuMask,
     /// Placements in a row that only this explains.
     streak: u32,
+    /// The kernel took it off a CPU that it may no longer use. Where others of its family go says nothing against that.
+    taken_off: bool,
 }
 
 impl Bounds {
@@ -83,8 +85,20 @@ impl Follower<'_> {
     /// A task is taken for bound to some CPUs.
     fn bind_to(&mut self, task: TaskId, cpus: CpuMask) {
         self.allow(task, &cpus);
-        let streak = TELLING;
-        self.bounds.insert(task, Bounds { cpus, streak });
+        let bounds = Bounds {
+            cpus,
+            streak: TELLING,
+            taken_off: false,
+        };
+        self.bounds.insert(task, bounds);
+    }
+
+    /// As it is where the kernel took the task off a CPU because of that.
+    fn bind_taken_off(&mut self, task: TaskId, cpus: CpuMask) {
+        self.bind_to(task, cpus);
+        self.bounds
+            .entry(task)
+            .and_modify(|bounds| bounds.taken_off = true);
     }
 
     fn take_for_free(&mut self, task: TaskId) {
@@ -141,6 +155,7 @@ impl Follower<'_> {
             None => Bounds {
                 cpus: CpuMask::of(nr_cpus, [prev, kernel]),
                 streak: 0,
+                taken_off: false,
             },
         };
         let mut under = |cpus: &CpuMask| {
@@ -201,6 +216,7 @@ impl Follower<'_> {
         let mut family = self.families.remove(&key).unwrap_or_else(|| Bounds {
             cpus: CpuMask::none(self.sched.nr_cpus()),
             streak: 0,
+            taken_off: false,
         });
         let held = !self.is_free(task);
         let held_before = family.holds();
@@ -252,7 +268,8 @@ impl Follower<'_> {
         let bound: Vec<TaskId> = self.bounds.keys().copied().collect();
         for task in bound {
             let is_kin = self.family_of(task).as_ref() == Some(key);
-            let Some(bounds) = self.bounds.get_mut(&task).filter(|_| is_kin) else {
+            let bounds = self.bounds.get_mut(&task);
+            let Some(bounds) = bounds.filter(|bounds| is_kin && !bounds.taken_off) else {
                 continue;
             };
             bounds.cpus.set(cpu);
@@ -300,7 +317,7 @@ impl Follower<'_> {
         let allowed = others.filter(|&other| self.sched.cpu_allowed(task, other));
         let cpus = CpuMask::of(self.sched.nr_cpus(), allowed);
         if cpus.weight() != 0 {
-            self.bind_to(task, cpus);
+            self.bind_taken_off(task, cpus);
         }
     }
 
@@ -346,7 +363,7 @@ impl Follower<'_> {
             self.may_use(task, cpu);
             return;
         }
-        self.bind_to(task, CpuMask::of(self.sched.nr_cpus(), [cpu]));
+        self.bind_taken_off(task, CpuMask::of(self.sched.nr_cpus(), [cpu]));
     }
 
     /// A child may use the CPUs that its parent may.

@@ -87,25 +87,6 @@ pub(super) fn reached(records: &[Record]) -> Vec<u64> {
     reached
 }
 
-/// The last switch of each thread that has a name for it which the next one has no longer: then it starts a program, or
-/// renames itself.
-pub(super) fn last_old_names(records: &[Record]) -> BTreeMap<i32, usize> {
-    let mut names: BTreeMap<i32, (usize, &str)> = BTreeMap::new();
-    let mut old = BTreeMap::new();
-    for (at, r) in records.iter().enumerate() {
-        let What::Switch { prev, next, .. } = &r.what else {
-            continue;
-        };
-        for party in [prev, next] {
-            match names.insert(party.pid, (at, &party.comm)) {
-                Some((before, name)) if name != party.comm => _ = old.insert(party.pid, before),
-                _ => {}
-            }
-        }
-    }
-    old
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -123,8 +123,8 @@ pub(super) struct CpuContext {
     pub(super) requeued_by_attach: bool,
     /// Its stopper was woken to push the running task: whether ours would have done so, and why not.
     pub(super) pushed: Option<(bool, Class)>,
-    /// The task that woke its stopper, outside interrupts.
-    pub(super) stopper_woken_by: Option<TaskId>,
+    /// The task that was charged before its stopper was woken, outside interrupts.
+    pub(super) stopper_woken_for: Option<TaskId>,
     /// It is in a timer interrupt, whose last record was at this time.
     pub(super) in_timers: Option<u64>,
     /// The record with which it was last chosen for a task that is left to it to queue.

@@ -182,8 +182,6 @@ pub(crate) struct Follower<'a> {
     next_on_cpu: Vec<Option<usize>>,
     /// When each record is followed: no later than what was written before the records that it overtakes.
     reached: Vec<u64>,
-    /// The last record with an old name of each thread that gets another one.
-    old_names: BTreeMap<i32, usize>,
     /// Some records show virtual runtimes.
     shows_state: bool,
     sessions: Sessions,
@@ -317,7 +315,6 @@ impl<'a> Follower<'a> {
             wakees: Wakees::new(first_jiffy, facts.profile.hz),
             next_on_cpu,
             reached: ahead::reached(records),
-            old_names: ahead::last_old_names(records),
             shows_state: gaps::shows_state(records),
             sessions: Sessions::default(),
             groups: BTreeMap::from([("/".to_owned(), GroupId::ROOT)]),

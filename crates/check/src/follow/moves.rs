@@ -188,29 +188,24 @@ impl Follower<'_> {
         self.follow_same_unseen(CpuId(moved.dest));
     }
 
-    /// A stopper that a task woke moved the one that ran: that may no longer use its CPU. Not so if the one that woke the
-    /// stopper takes it to its own CPU, as one does that runs out of tasks, or goes itself and starts another program. Where
-    /// there are several nodes, a task may also go to its memory.
+    /// A stopper moved the task for which somebody woke it: that may no longer use its CPU.
     pub(super) fn follow_affinity_push(&mut self, r: &Record, moved: Move) {
-        let Some(waker) = self.cpu(r.cpu).stopper_woken_by.take() else {
-            return;
-        };
-        if self.facts.topology.node_distance.len() > 1 {
-            return;
+        if self.cpu(r.cpu).stopper_woken_for.take() == Some(moved.task) {
+            self.take_for_bound(moved.task, CpuId(moved.dest));
         }
-        let goes_itself = waker == moved.task;
-        if goes_itself && self.starts_program(moved.task)
-            || !goes_itself && self.sched.tasks[waker].cpu.0 == moved.dest
-        {
-            return;
-        }
-        self.take_for_bound(moved.task, CpuId(moved.dest));
     }
 
-    /// Has a task another name later? One that starts a program is taken to another CPU before it has that name.
-    fn starts_program(&self, task: TaskId) -> bool {
-        let old_name = self.pid(task).and_then(|pid| self.old_names.get(&pid));
-        old_name.is_some_and(|&at| at > self.at)
+    /// The task that was charged in the call that wakes a stopper. Whoever changes the CPUs that a running task may use takes
+    /// it off its queue and puts it back before that; a pass, a program's start and a way to its memory do not. What a tick
+    /// charges, or a `schedule()` that goes on with the task, is of another call.
+    fn charged_before_waking(&self, r: &Record) -> Option<TaskId> {
+        let before = self.times.records_until(r.cpu, self.at).iter().rev();
+        let mut before = before.map(|&at| &self.records[at]);
+        let last = before.find(|r| !matches!(r.what, What::Probe { .. }))?;
+        match last.what {
+            What::Runtime { pid, .. } if !last.irq && !last.need_resched => self.known(pid),
+            _ => None,
+        }
     }
 
     /// An RT task was pushed to another CPU, or pulled.
@@ -247,7 +242,7 @@ impl Follower<'_> {
     pub(super) fn wakes_stopper(&mut self, r: &Record, task: TaskId) {
         if !r.irq && self.sched.tasks[task].class == Class::Stop {
             let stopper = self.sched.tasks[task].cpu;
-            self.cpu(stopper.0).stopper_woken_by = Some(self.sched.rqs[CpuId(r.cpu)].curr);
+            self.cpu(stopper.0).stopper_woken_for = self.charged_before_waking(r);
         }
         if r.softirq && self.sched.tasks[task].class == Class::Stop {
             self.begin_pass(r);

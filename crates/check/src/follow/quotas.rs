@@ -3,9 +3,9 @@
 //! Model.      However many periods a group has run, it has used no more than its quota in each, its burst, and what its CPUs
 //!             ran before they were found to have nothing left, once: that is paid back. While it uses more and more than that
 //!             before it is first seen to go back to work, it has no limit. A group that had periods and has no limit in the
-//!             end had one before. One that went back to work again and again though it had used much less than its quota had
-//!             a lower one. For these groups the search for courses is made (`group_courses`): with their last limit,
-//!             without one, and with limits of which they used about as much for some time; then with others near those found.
+//!             end had one before. For all of these, and those with a limit in the end, the search for courses is made
+//!             (`group_courses`): with their last limit, without one, and with limits of which they used about as much for
+//!             some time; then with others near those found.
 //!             A group that was made in the recording and has had about as many periods as fit in since had a limit throughout.
 //! Units.      Quotas in us, `NO_LIMIT` where there is none; otherwise ns of the trace clock.
 //! Source.     kernel/sched/fair.c `__refill_cfs_bandwidth_runtime` @ 6.1, 6.12.
@@ -25,9 +25,6 @@ pub(super) const NO_LIMIT: u64 = u64::MAX;
 const NS_PER_US: u64 = 1000;
 /// So long does each CPU run before it is found to have nothing left, in emulation.
 const LATE_NS: u64 = 50_000_000;
-/// A group that uses less than so many hundredths of its quota until it goes back to work, so often, had a lower one.
-const MUCH_LESS: u64 = 60;
-const OFTEN: usize = 5;
 /// A limit shows in what a group uses in so many periods together, so often, and so many limits are looked at.
 const WINDOW: usize = 6;
 const LEAST_WINDOWS: usize = 3;
@@ -55,22 +52,20 @@ pub(super) fn guess(facts: &Facts, records: &[Record]) -> Courses {
     let nr_cpus = facts.topology.nr_cpus();
     for (path, charges) in charges {
         let group = &facts.groups[path];
-        let returns = returns.get(path).map_or(&[][..], Vec::as_slice);
         let Some(last) = group.quota_us else {
             courses.0.insert(path.clone(), vec![(0, NO_LIMIT)]);
             continue;
         };
-        let begins = begins(group, &charges, returns.first(), nr_cpus);
+        let first_return = returns.get(path).and_then(|returns| returns.first());
+        let begins = begins(group, &charges, first_return, nr_cpus);
+        let begins = begins.filter(|_| !always_had_limit(path, group, records));
         let begins = begins.map(|ts| records.partition_point(|r| r.ts < ts));
         // The first one is when the group is made: nothing tells whether it had a limit by then.
-        let begins = begins.filter(|begins| (1..records.len()).contains(begins));
-        let always = always_had_limit(path, group, records);
-        if let Some(begins) = begins.filter(|_| !always) {
-            let course = vec![(0, NO_LIMIT), (begins, last)];
-            courses.0.insert(path.clone(), course);
-        } else if begins.is_some() || had_less(group, &charges, returns) {
-            courses.0.insert(path.clone(), vec![(0, last)]);
-        }
+        let course = match begins.filter(|begins| (1..records.len()).contains(begins)) {
+            Some(begins) => vec![(0, NO_LIMIT), (begins, last)],
+            None => vec![(0, last)],
+        };
+        courses.0.insert(path.clone(), course);
     }
     courses
 }
@@ -186,19 +181,6 @@ fn begins(
     begins
 }
 
-/// Did a group with a limit go back to work again and again though it had used much less?
-fn had_less(group: &GroupFacts, charges: &Charges, returns: &[u64]) -> bool {
-    let quota = group.quota_us.unwrap_or(NO_LIMIT).saturating_mul(NS_PER_US);
-    let period = group.period_us * NS_PER_US;
-    let less = returns.iter().filter(|ts| {
-        let from = charges.partition_point(|(at, _)| at + period < **ts);
-        let period = charges[from..].iter().take_while(|(at, _)| at < *ts);
-        let used: u64 = period.map(|(_, runtime)| runtime).sum();
-        used < quota / 100 * MUCH_LESS
-    });
-    less.count() >= OFTEN
-}
-
 /// Is there no time left in which a group that was made in the recording can have been without a limit? It has a period only
 /// while it has one.
 fn always_had_limit(path: &str, group: &GroupFacts, records: &[Record]) -> bool {
@@ -262,15 +244,6 @@ mod tests {
         assert_eq!(begins(&charges, None), Some(350 * MS));
         assert_eq!(begins(&charges, Some(&(320 * MS))), Some(220 * MS));
         assert_eq!(begins(&charges[..5].to_vec(), None), None);
-    }
-
-    #[test]
-    fn who_goes_back_to_work_after_using_much_less_had_less() {
-        let charges = charges_at((0..20).flat_map(|n| [100 * n + 10, 100 * n + 20]));
-        let returns: Vec<u64> = (1..10).map(|n| 100 * n * MS).collect();
-        assert!(had_less(&limited(50_000), &charges, &returns));
-        assert!(!had_less(&limited(30_000), &charges, &returns));
-        assert!(!had_less(&limited(50_000), &charges, &returns[..4]));
     }
 
     #[test]
