@@ -183,6 +183,7 @@ impl Follower<'_> {
         let charge = &self.records[self.at];
         let same_call = |&next: &usize| self.records[next].context() == charge.context();
         let next = self.next_on_cpu[self.at].filter(same_call);
+        let next = next.filter(|&next| !self.is_of_tick(task, next));
         if let Some(clock) = self.probed_clock(next) {
             self.sched.ses[se].exec_start = clock.saturating_sub(runtime);
             return clock.max(self.sched.rqs[cpu].clock);
@@ -207,6 +208,19 @@ impl Follower<'_> {
         }
         self.sched.ses[se].exec_start = ts.saturating_sub(runtime);
         self.clock_at(cpu, ts)
+    }
+
+    /// Is a charge in an interrupt that of a tick, and what is placed next another call's? The entity comes to a queue where
+    /// a group runs, so that to place it charges no task.
+    fn is_of_tick(&self, task: TaskId, placed: usize) -> bool {
+        let What::Probe { address, .. } = self.records[placed].what else {
+            return false;
+        };
+        let Some(&se) = self.addresses.get(&address) else {
+            return false;
+        };
+        let running = self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].curr;
+        self.records[self.at].hardirq() && running != self.sched.tasks[task].se
     }
 
     /// The clock with which a CPU leaves idle: `ts`, or less if a later charge says so.
