@@ -45,6 +45,14 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
+    fn new(cpus: CpuMask, streak: u32) -> Bounds {
+        Bounds {
+            cpus,
+            streak,
+            taken_off: false,
+        }
+    }
+
     fn holds(&self) -> bool {
         self.streak >= TELLING
     }
@@ -85,20 +93,15 @@ impl Follower<'_> {
     /// A task is taken for bound to some CPUs.
     fn bind_to(&mut self, task: TaskId, cpus: CpuMask) {
         self.allow(task, &cpus);
-        let bounds = Bounds {
-            cpus,
-            streak: TELLING,
-            taken_off: false,
-        };
-        self.bounds.insert(task, bounds);
+        self.bounds.insert(task, Bounds::new(cpus, TELLING));
     }
 
     /// As it is where the kernel took the task off a CPU because of that.
     fn bind_taken_off(&mut self, task: TaskId, cpus: CpuMask) {
         self.bind_to(task, cpus);
-        self.bounds
-            .entry(task)
-            .and_modify(|bounds| bounds.taken_off = true);
+        if let Some(bounds) = self.bounds.get_mut(&task) {
+            bounds.taken_off = true;
+        }
     }
 
     fn take_for_free(&mut self, task: TaskId) {
@@ -152,11 +155,7 @@ impl Follower<'_> {
         let mut bounds = match self.bounds.remove(&task) {
             Some(bounds) => bounds,
             None if ours == kernel => return,
-            None => Bounds {
-                cpus: CpuMask::of(nr_cpus, [prev, kernel]),
-                streak: 0,
-                taken_off: false,
-            },
+            None => Bounds::new(CpuMask::of(nr_cpus, [prev, kernel]), 0),
         };
         let mut under = |cpus: &CpuMask| {
             self.sched
@@ -213,11 +212,9 @@ impl Follower<'_> {
             return;
         };
         let all = CpuMask::all(self.sched.nr_cpus());
-        let mut family = self.families.remove(&key).unwrap_or_else(|| Bounds {
-            cpus: CpuMask::none(self.sched.nr_cpus()),
-            streak: 0,
-            taken_off: false,
-        });
+        let family = self.families.remove(&key);
+        let mut family =
+            family.unwrap_or_else(|| Bounds::new(CpuMask::none(self.sched.nr_cpus()), 0));
         let held = !self.is_free(task);
         let held_before = family.holds();
         if family.cpus.weight() > 1 && family.cpus != all {

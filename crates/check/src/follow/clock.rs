@@ -213,14 +213,16 @@ impl Follower<'_> {
     /// Is a charge in an interrupt that of a tick, and what is placed next another call's? The entity comes to a queue where
     /// a group runs, so that to place it charges no task.
     fn is_of_tick(&self, task: TaskId, placed: usize) -> bool {
+        if !self.records[self.at].hardirq() {
+            return false;
+        }
         let What::Probe { address, .. } = self.records[placed].what else {
             return false;
         };
         let Some(&se) = self.addresses.get(&address) else {
             return false;
         };
-        let running = self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].curr;
-        self.records[self.at].hardirq() && running != self.sched.tasks[task].se
+        self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].curr != self.sched.tasks[task].se
     }
 
     /// The clock with which a CPU leaves idle: `ts`, or less if a later charge says so.

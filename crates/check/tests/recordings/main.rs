@@ -80,6 +80,7 @@ fn a_group_of_6_18() {
         &[
             (Measure::Pick, 2012, 1849),
             (Measure::Preemption, 1747, 1712),
+            // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
             (Measure::Placement, 790, 784),
             (Measure::Balance, 8, 3),
         ],
