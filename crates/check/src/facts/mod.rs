@@ -67,17 +67,21 @@ pub struct ClockFacts {
     pub sched_clock: u64,
     /// `cpu_clk`, ns: the clock of run queues, which is `sched_clk` with an offset from boot.
     pub cpu_clock: u64,
-    /// `ktime`, ns: the clock of timers; ticks are due at multiples of their length.
+    /// `ktime`, ns: the clock of timers as `sched_clk` was read; ticks are due at multiples of their length.
     pub ktime: u64,
 }
 
 impl ClockFacts {
-    /// The kernel reads one clock after the other, so that the clock of run queues is no further ahead of `sched_clk` than
-    /// any reading says: that of another time, too.
+    /// The kernel reads one clock after the other, first that of timers, so that `sched_clk` is no further ahead of that, and
+    /// the clock of run queues of `sched_clk`, than any reading says: that of another time, too.
     fn narrow(&mut self, other: &ClockFacts) {
-        let ahead = |of: &ClockFacts| of.cpu_clock.wrapping_sub(of.sched_clock).cast_signed();
-        let least = ahead(self).min(ahead(other));
-        self.cpu_clock = self.sched_clock.saturating_add_signed(least);
+        let least = |ahead: fn(&ClockFacts) -> i64| ahead(self).min(ahead(other));
+        let of_timers = least(|of| of.sched_clock.wrapping_sub(of.ktime).cast_signed());
+        let of_queues = least(|of| of.cpu_clock.wrapping_sub(of.sched_clock).cast_signed());
+        self.ktime = self
+            .sched_clock
+            .saturating_add_signed(of_timers.saturating_neg());
+        self.cpu_clock = self.sched_clock.saturating_add_signed(of_queues);
     }
 }
 
@@ -415,7 +419,12 @@ mod tests {
         clock.narrow(&read(9_000_000, 8_600_003));
         assert_eq!((clock.sched_clock, clock.cpu_clock), (1_000_000, 600_003));
         clock.narrow(&read(9_500_000, 9_100_009));
-        assert_eq!(clock.cpu_clock, 600_003);
+        assert_eq!((clock.cpu_clock, clock.ktime), (600_003, 0));
+        // Between that of timers and the next one it took 4 us longer the first time.
+        let mut later = read(1_500_000, 1_100_009);
+        later.ktime = 500_004;
+        clock.narrow(&later);
+        assert_eq!((clock.cpu_clock, clock.ktime), (600_003, 4));
     }
 
     #[test]

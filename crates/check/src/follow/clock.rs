@@ -212,7 +212,7 @@ impl Follower<'_> {
 
     /// Is a charge in an interrupt that of a tick, and what is placed next another call's? The entity comes to a queue where
     /// a group runs, so that to place it charges no task.
-    fn is_of_tick(&self, task: TaskId, placed: usize) -> bool {
+    pub(super) fn is_of_tick(&self, task: TaskId, placed: usize) -> bool {
         if !self.records[self.at].hardirq() {
             return false;
         }
@@ -336,12 +336,25 @@ impl Follower<'_> {
     /// The same of the call that a record ends.
     pub(super) fn clock_probed_before(&self, cpu: u32, end: usize) -> Option<u64> {
         let ends = &self.records[end];
+        let first = self.first_probe(cpu, end, |r| r.context() == ends.context());
+        self.probed_clock(first)
+    }
+
+    /// The clock with which an entity is placed, if the probes of that tell it, the last of which is at `end`.
+    pub(super) fn clock_of_place(&self, cpu: u32, end: usize, address: u64) -> Option<u64> {
+        let of_it =
+            |r: &Record| matches!(r.what, What::Probe { address: shown, .. } if shown == address);
+        self.probed_clock(self.first_probe(cpu, end, of_it).or(Some(end)))
+    }
+
+    /// The first of a CPU's probes that come one upon the other until `end`, and are of one call.
+    fn first_probe(&self, cpu: u32, end: usize, same: impl Fn(&Record) -> bool) -> Option<usize> {
         let own = self.times.records_until(cpu, end).iter().rev();
         let probes = own.take_while(|&&at| {
             let r = &self.records[at];
-            r.what.probed().is_some() && r.context() == ends.context()
+            r.what.probed().is_some() && same(r)
         });
-        self.probed_clock(probes.last().copied())
+        probes.last().copied()
     }
 
     /// The earliest and latest that the clock can have been at a switch.

@@ -115,7 +115,9 @@ impl Follower<'_> {
     /// still for others.
     fn recorded_clocks(&self, by: u32) -> Vec<(CpuId, u64)> {
         let context = &self.cpus[by as usize];
-        let own = context.pending_clock.map(|clock| (CpuId(by), clock));
+        let returns = context.returning.map(|(_, clock)| clock);
+        let own = context.pending_clock.or(returns);
+        let own = own.map(|clock| (CpuId(by), clock));
         let locked = context
             .clocks
             .iter()

@@ -1,7 +1,8 @@
 //! CPU limits: when period timers refilled the pools, and which queues were throttled.
 //!
 //! Model.      A timer belongs to the CPU that armed it, and its handler runs in the first timer interrupt
-//!             of that CPU after it expired. When the queues that it gave runtime to go back to work: see `returns`.
+//!             of that CPU after it expired. What interrupts tell of that: see `limit_timers`. When the queues that it gave
+//!             runtime to go back to work: see `returns`.
 //! Source.     kernel/sched/fair.c `sched_cfs_period_timer`, `distribute_cfs_runtime` @ 6.1, 6.12.
 //! Deviations. Limits are set when the first task comes, or when they change: see `quotas`.
 
@@ -17,25 +18,27 @@ const NS_PER_US: u64 = 1000;
 
 /// Which timer of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(super) enum Kind {
     Period,
     Slack,
 }
 
-type Timer = (GroupId, Kind);
+pub(super) type Timer = (GroupId, Kind);
 
 /// A timer that is armed.
 #[derive(Clone, Copy, Debug)]
-struct Armed {
-    cpu: u32,
-    expires: u64,
+pub(super) struct Armed {
+    pub(super) cpu: u32,
+    pub(super) expires: u64,
 }
 
 /// What the follower knows of limits beside the scheduler's own state.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    armed: BTreeMap<Timer, Armed>,
-    ticks: Ticks,
+    pub(super) armed: BTreeMap<Timer, Armed>,
+    pub(super) ticks: Ticks,
+    /// The CPU whose interrupt has shown that it has a group's period timer.
+    pub(super) shown: BTreeMap<GroupId, u32>,
     /// Groups whose limit is set.
     set: BTreeSet<GroupId>,
     /// The record of the interrupt that last gave a group's queues runtime.
@@ -135,7 +138,9 @@ impl Follower<'_> {
             let (timer, expires, cpu) = match effect {
                 Effect::StartPeriodTimer { group, expires } => {
                     let period = self.sched.groups[group].bandwidth.period;
-                    let cpu = self.phases.serving_cpu(cpu, expires, period);
+                    let is_shown = self.limits.shown.get(&group) == Some(&cpu);
+                    let serving = || self.phases.serving_cpu(cpu, expires, period);
+                    let cpu = if is_shown { cpu } else { serving() };
                     ((group, Kind::Period), expires, cpu)
                 }
                 Effect::StartSlackTimer { group, expires } => ((group, Kind::Slack), expires, cpu),
@@ -148,6 +153,7 @@ impl Follower<'_> {
     /// A timer interrupt begins.
     pub(super) fn timers_expire(&mut self, r: &Record) {
         self.cpu(r.cpu).in_timers = Some(r.ts);
+        self.tell_timers(r);
         self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
     }
 
@@ -199,7 +205,7 @@ impl Follower<'_> {
     }
 
     /// The timer of a CPU that has expired first.
-    fn due(&self, cpu: u32, now: u64) -> Option<(u64, Timer)> {
+    pub(super) fn due(&self, cpu: u32, now: u64) -> Option<(u64, Timer)> {
         let due = |(&timer, armed): (&Timer, &Armed)| {
             (armed.cpu == cpu && armed.expires <= now).then_some((armed.expires, timer))
         };
@@ -237,18 +243,9 @@ impl Follower<'_> {
     }
 
     /// Does the interrupt go on after a record with a charge of the running task?
-    pub(super) fn interrupt_charges(&self, cpu: u32, mut at: usize) -> bool {
-        while let Some(next) = self.next_on_cpu[at] {
-            at = next;
-            let r = &self.records[at];
-            if !r.hardirq() || r.what == What::Timer {
-                return false;
-            }
-            if self.is_charged_by(cpu, r) {
-                return true;
-            }
-        }
-        false
+    pub(super) fn interrupt_charges(&self, cpu: u32, at: usize) -> bool {
+        let mut rest = self.rest_of_interrupt(at);
+        rest.any(|r| self.is_charged_by(cpu, r))
     }
 
     /// The tick of an interrupt has run.

@@ -39,6 +39,7 @@ mod jiffies;
 mod judge_moves;
 mod learned;
 mod leaving;
+mod limit_timers;
 mod limits;
 mod looks;
 mod moves;

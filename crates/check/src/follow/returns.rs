@@ -6,7 +6,8 @@
 //!         that had been taken off their queues, too; a charge may come between. An entity that none has shown before, placed in
 //!         an interrupt that wakes nobody, is that of the CPU's only throttled queue of which none has been shown. Where the
 //!         interrupt that gives runtime itself puts queues back (6.1), those that it gave runtime to before that one are back, too.
-//! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime` @ 6.1, 6.12.
+//!         What another CPU is asked to put back, it puts back by one clock.
+//! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime`, `__cfsb_csd_unthrottle` @ 6.1, 6.12.
 
 use super::Follower;
 use super::requeues::ENQUEUE_WAKEUP;
@@ -132,11 +133,15 @@ impl Follower<'_> {
         let Some(returning) = returning.or_else(|| self.placed_queue(r, address, flags)) else {
             return;
         };
-        if self.places_more_of(returning.0) {
+        if self.places_more_of(returning.0, address) {
             self.cpu(r.cpu).returning = Some(returning);
             return;
         }
         let (cfs_rq, clock) = returning;
+        if let Some(probes) = &mut self.sched.probes {
+            probes.set_reached(CpuId(r.cpu), clock, r.ts);
+        }
+        self.cpu(r.cpu).put_back = Some((self.at, clock));
         self.unthrottle(r, cfs_rq, clock);
         if self.cpu(r.cpu).in_timers.is_some() {
             self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
@@ -164,8 +169,27 @@ impl Follower<'_> {
             self.drop_clock(r);
         }
         let charged = self.cpu(r.cpu).pending_clock.take();
-        let told = self.clock_probed_before(r.cpu, self.at).or(charged);
-        Some((cfs_rq, told.unwrap_or_else(|| self.clock_at(cpu, r.ts))))
+        let told = self.clock_of_place(r.cpu, self.at, address).or(charged);
+        let clock = told.or_else(|| self.clock_of_last(r, cfs_rq));
+        Some((cfs_rq, clock.unwrap_or_else(|| self.clock_at(cpu, r.ts))))
+    }
+
+    /// The clock by which this CPU has put back another queue just before this record: what another CPU has refilled it puts
+    /// all back by that.
+    fn clock_of_last(&self, r: &Record, cfs_rq: CfsRqId) -> Option<u64> {
+        let refilled = self.limits.refills.get(&self.sched.cfs_rqs[cfs_rq].tg)?;
+        if self.records[*refilled].cpu == r.cpu {
+            return None;
+        }
+        let (at, clock) = self.cpus[r.cpu as usize].put_back?;
+        let after = std::iter::successors(self.next_on_cpu[at], |&at| self.next_on_cpu[at]);
+        let mut since = after
+            .take_while(|&at| at < self.at)
+            .map(|at| &self.records[at]);
+        let places = |before: &Record| {
+            before.what.probed() == Some(ProbePoint::PlaceEntity) && before.context() == r.context()
+        };
+        since.all(places).then_some(clock)
     }
 
     /// Which entity an interrupt of a CPU places that no probe has shown before, and wakes nobody: that of a throttled queue there,
@@ -183,9 +207,18 @@ impl Follower<'_> {
         there.next().filter(|_| there.next().is_none())
     }
 
+    /// Is an entity that is placed known to be one with nothing above it that goes back to its queue, too?
+    fn is_top_placed(&self, address: u64) -> bool {
+        let Some(&se) = self.addresses.get(&address) else {
+            return false;
+        };
+        let above = self.sched.ses[se].parent;
+        above.is_none() || self.sched.ses[above].on_rq
+    }
+
     /// Do the CPU's next records show more of where a queue's entity, or one above it, is placed? Placing one charges the task
     /// that runs beside it.
-    fn places_more_of(&self, cfs_rq: CfsRqId) -> bool {
+    fn places_more_of(&self, cfs_rq: CfsRqId, placing: u64) -> bool {
         let mut next = self.next_on_cpu[self.at];
         while let Some(at) = next {
             match &self.records[at].what {
@@ -198,8 +231,10 @@ impl Follower<'_> {
                         placed.truncate(last + 1);
                     }
                     let known = self.addresses.get(address);
-                    return *point == ProbePoint::PlaceEntity
-                        && known.is_none_or(|se| placed.contains(se));
+                    let above = || {
+                        !self.is_top_placed(placing) && known.is_none_or(|se| placed.contains(se))
+                    };
+                    return *point == ProbePoint::PlaceEntity && (*address == placing || above());
                 }
                 _ => return false,
             }

@@ -78,9 +78,7 @@ impl Follower<'_> {
 
     /// Does the timer interrupt of a CPU wake somebody there? Whom others left to it, another interrupt queues.
     fn wakes_in_timer(&self, cpu: u32) -> bool {
-        let own = self.times.records_of(cpu, self.at + 1).iter();
-        let own = own.map(|&at| &self.records[at]);
-        let mut inside = own.take_while(|r| r.hardirq() && r.what != What::Timer);
+        let mut inside = self.rest_of_interrupt(self.at);
         let Some(woken) = inside.find_map(|r| match r.what {
             What::Waking { pid, .. } => Some(pid),
             _ => None,
@@ -205,6 +203,10 @@ impl Follower<'_> {
                 What::Probe { point, address, .. } => match point {
                     ProbePoint::PutPrevEntity => put_prev = put_prev.or(Some(*address)),
                     ProbePoint::SetNextEntity if put_prev == Some(*address) => return unlocked,
+                    // What a limit's timer puts back charges as it is placed.
+                    ProbePoint::PlaceEntity if r.hardirq() => {
+                        return self.known(pid).is_none_or(|task| self.is_of_tick(task, at));
+                    }
                     _ => {}
                 },
                 What::Wakeup { pid, .. } => return self.queued_without_charge(r.cpu, *pid),

@@ -8,11 +8,23 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4887),
+            (Measure::State, 5293, 4882),
             (Measure::Pick, 323, 323),
-            (Measure::Preemption, 257, 257),
+            (Measure::Preemption, 256, 256),
             (Measure::Placement, 296, 292),
             (Measure::Balance, 29, 23),
+        ],
+    );
+}
+
+#[test]
+fn averages_below_limits_of_6_12() {
+    expect(
+        "limited-averages-6.12",
+        &[
+            (Measure::State, 8727, 8712),
+            (Measure::Pick, 775, 775),
+            (Measure::Preemption, 350, 350),
         ],
     );
 }
@@ -22,9 +34,9 @@ fn nested_limits_of_6_12() {
     expect(
         "nested-limits-6.12",
         &[
-            (Measure::State, 5453, 4571),
+            (Measure::State, 5453, 4587),
             (Measure::Pick, 126, 126),
-            (Measure::Preemption, 80, 80),
+            (Measure::Preemption, 79, 79),
             (Measure::Placement, 244, 236),
             (Measure::Balance, 20, 17),
         ],
@@ -36,11 +48,11 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10501, 9044),
-            (Measure::Pick, 906, 888),
-            (Measure::Preemption, 875, 869),
-            (Measure::Placement, 532, 526),
-            (Measure::Balance, 229, 189),
+            (Measure::State, 10454, 9195),
+            (Measure::Pick, 913, 910),
+            (Measure::Preemption, 876, 873),
+            (Measure::Placement, 532, 527),
+            (Measure::Balance, 222, 204),
         ],
     );
 }
@@ -120,7 +132,7 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46238),
+            (Measure::State, 46643, 46236),
             (Measure::Pick, 17098, 17098),
             (Measure::Preemption, 658, 657),
             (Measure::Placement, 229, 224),
@@ -192,7 +204,7 @@ fn limits_set_late_of_6_12() {
         &[
             (Measure::State, 7403, 6837),
             (Measure::Pick, 707, 705),
-            (Measure::Preemption, 599, 596),
+            (Measure::Preemption, 598, 595),
             (Measure::Placement, 577, 557),
             (Measure::Balance, 39, 36),
         ],
@@ -218,11 +230,11 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12875, 11023),
-            (Measure::Pick, 1458, 1455),
-            (Measure::Preemption, 1266, 1264),
-            (Measure::Placement, 746, 733),
-            (Measure::Balance, 117, 103),
+            (Measure::State, 12873, 11008),
+            (Measure::Pick, 1458, 1454),
+            (Measure::Preemption, 1262, 1260),
+            (Measure::Placement, 746, 732),
+            (Measure::Balance, 116, 105),
         ],
     );
 }
