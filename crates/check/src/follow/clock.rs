@@ -348,7 +348,12 @@ impl Follower<'_> {
     }
 
     /// The first of a CPU's probes that come one upon the other until `end`, and are of one call.
-    fn first_probe(&self, cpu: u32, end: usize, same: impl Fn(&Record) -> bool) -> Option<usize> {
+    pub(super) fn first_probe(
+        &self,
+        cpu: u32,
+        end: usize,
+        same: impl Fn(&Record) -> bool,
+    ) -> Option<usize> {
         let own = self.times.records_until(cpu, end).iter().rev();
         let probes = own.take_while(|&&at| {
             let r = &self.records[at];

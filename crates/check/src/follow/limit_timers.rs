@@ -8,9 +8,9 @@
 //!             `hrtimer_interrupt`.
 
 use super::Follower;
-use super::limits::{Kind, Timer};
+use super::limits::Kind;
 use crate::record::{Record, What};
-use fairwind_sched::{CfsRqId, CpuId};
+use fairwind_sched::{CfsRqId, CpuId, GroupId};
 
 /// No timer is believed to expire later than it does by more than this.
 const EARLY_NS: u64 = 100_000;
@@ -46,17 +46,17 @@ impl Follower<'_> {
     /// Takes the one timer that has expired and may have refilled a queue to be this CPU's, wherever it was believed.
     fn claim_timers(&mut self, r: &Record) {
         for there in self.charged_elsewhere(r.cpu) {
-            let throttled_there = |cfs_rq: &CfsRqId| {
-                self.sched.cfs_rqs[*cfs_rq].cpu == there && self.sched.cfs_rqs[*cfs_rq].throttled
+            let is_there = |&cfs_rq: &CfsRqId| self.sched.cfs_rqs[cfs_rq].cpu == there;
+            let refills = |group: GroupId| {
+                let throttled = &self.sched.groups[group].bandwidth.throttled_cfs_rq;
+                throttled.iter().any(is_there)
             };
             let armed = self.limits.armed.iter();
             let expired = armed.filter(|(_, armed)| armed.expires <= r.ts);
-            let mut refills = expired.map(|(&timer, _)| timer).filter(|(group, _)| {
-                let throttled = &self.sched.groups[*group].bandwidth.throttled_cfs_rq;
-                throttled.iter().any(throttled_there)
-            });
-            let one: Option<Timer> = refills.next().filter(|_| refills.next().is_none());
-            let Some((group, kind)) = one else {
+            let mut may = expired
+                .map(|(&timer, _)| timer)
+                .filter(|timer| refills(timer.0));
+            let (Some((group, kind)), None) = (may.next(), may.next()) else {
                 continue;
             };
             if let Some(armed) = self.limits.armed.get_mut(&(group, kind)) {

@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Slack,
 }
 
-pub(super) type Timer = (GroupId, Kind);
+type Timer = (GroupId, Kind);
 
 /// A timer that is armed.
 #[derive(Clone, Copy, Debug)]

@@ -182,14 +182,11 @@ impl Follower<'_> {
             return None;
         }
         let (at, clock) = self.cpus[r.cpu as usize].put_back?;
-        let after = std::iter::successors(self.next_on_cpu[at], |&at| self.next_on_cpu[at]);
-        let mut since = after
-            .take_while(|&at| at < self.at)
-            .map(|at| &self.records[at]);
         let places = |before: &Record| {
             before.what.probed() == Some(ProbePoint::PlaceEntity) && before.context() == r.context()
         };
-        since.all(places).then_some(clock)
+        let first = self.first_probe(r.cpu, self.at, places)?;
+        (first <= at).then_some(clock)
     }
 
     /// Which entity an interrupt of a CPU places that no probe has shown before, and wakes nobody: that of a throttled queue there,
