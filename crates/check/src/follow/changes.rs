@@ -16,6 +16,7 @@
 use super::Follower;
 use crate::record::{Record, What};
 use fairwind_sched::entity::LoadWeight;
+use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::task::{DEFAULT_PRIO, MAX_RT_PRIO};
 use fairwind_sched::{CpuId, Policy, Sched, SchedAttr, SeId, TaskId};
 use std::ops::Range;
@@ -56,6 +57,9 @@ pub(super) struct PassedOver {
 impl Follower<'_> {
     /// A charge of a CPU's running task, which no other call explains: a task of that CPU may have been changed.
     pub(super) fn changes_other(&mut self, by: u32, cpu: CpuId) {
+        if self.puts_running() {
+            return;
+        }
         let changes = self
             .queued_on(cpu)
             .filter_map(|task| Some((self.attr_ahead(task)?, task)))
@@ -65,6 +69,12 @@ impl Follower<'_> {
             self.set_attr(task, attr);
             self.take_effects(cpu.0);
         }
+    }
+
+    /// Does a probe of `put_prev_entity` show that it is the running task that is taken off its queue to be changed?
+    fn puts_running(&self) -> bool {
+        let next = self.next_on_cpu[self.at].map(|next| &self.records[next].what);
+        next.and_then(What::probed) == Some(ProbePoint::PutPrevEntity)
     }
 
     /// Can it be the running task of this CPU that changes another one so? Where chrt is used, it is that which changes policies.

@@ -481,7 +481,7 @@ impl Follower<'_> {
                 flags,
                 ..
             } => {
-                if *point == ProbePoint::PutPrevEntity {
+                if *point == ProbePoint::PutPrevEntity && !self.is_group_at(*address) {
                     self.end_requeue(r);
                 }
                 self.probe(*point, *address, r.ts, values);

@@ -3,7 +3,7 @@
 //! Model.  Whoever changes a nice level, a policy, a slice or the allowed CPUs of a queued task takes it off, changes it and
 //!         puts it back. Of a task that runs, probes of `put_prev_entity` and `set_next_entity` show that, with no switch
 //!         after them: the first alone if it leaves the fair class, `place_entity` and the last if it comes to that. So they do
-//!         of one that gets another group (`sessions`). Of one that waits, `place_entity` with ENQUEUE_RESTORE does. Weight and
+//!         of the groups above it that have no other task, and of one that gets another group (`sessions`). Of one that waits, `place_entity` with ENQUEUE_RESTORE does. Weight and
 //!         slice, which `place_entity` shows, tell the policy and the nice level.
 //! Source. kernel/sched/syscalls.c `__sched_setscheduler`, `set_user_nice`; core.c `__do_set_cpus_allowed` @ 6.12.
 
@@ -25,6 +25,12 @@ impl Follower<'_> {
         let se = *self.addresses.get(&address)?;
         let task = self.sched.ses[se].task;
         task.is_some().then_some(task)
+    }
+
+    /// Is it the entity of a group, by what probes have shown before? Where it is put, that of its task was just before.
+    pub(super) fn is_group_at(&self, address: u64) -> bool {
+        let se = self.addresses.get(&address);
+        se.is_some_and(|&se| !self.sched.ses[se].is_task())
     }
 
     /// A call is over that was no switch, or another one begins: what its probes showed of a running task, if it left or joined
@@ -113,7 +119,9 @@ impl Follower<'_> {
         let Some((task, cpu)) = self.running_at(r, address) else {
             return;
         };
-        if !self.sched.is_fair(task) || !self.goes_on_elsewhere(r.cpu) {
+        // What another CPU runs only a change puts.
+        let leaves = cpu.0 != r.cpu || self.goes_on_elsewhere(r.cpu);
+        if !self.sched.is_fair(task) || !leaves {
             return;
         }
         let shown = self
@@ -126,15 +134,29 @@ impl Follower<'_> {
     }
 
     /// Does a CPU go on without a task of the fair class having been put or set, or switch from one of another class? One that is
-    /// queued after another charge comes back from there.
+    /// queued after another charge comes back from there. Where an interrupt begins, nothing of the call is still to come.
     fn goes_on_elsewhere(&self, cpu: u32) -> bool {
         let own = self.times.records_of(cpu, self.at + 1).iter();
-        let own = own.map(|&at| &self.records[at].what);
+        let own = own.map(|&at| &self.records[at]);
+        if own.clone().next().is_some_and(|after| after.irq) && !self.records[self.at].irq {
+            return true;
+        }
+        let own = own.map(|r| &r.what);
         let is_charge = |what: &&What| matches!(what, What::Runtime { .. });
         let charged = own.clone().next().is_some_and(|what| is_charge(&what));
+        let is_elsewhere =
+            |what: &What| matches!(what, What::Switch { prev, .. } if prev.prio < MAX_RT_PRIO);
         match own.clone().find(|what| !is_charge(what)) {
-            Some(What::Probe { point, .. }) => charged && *point == ProbePoint::PlaceEntity,
-            Some(What::Switch { prev, .. }) => prev.prio < MAX_RT_PRIO,
+            Some(What::Probe { point, .. }) => match point {
+                ProbePoint::PlaceEntity => charged,
+                // Another one is set once it has left.
+                ProbePoint::SetNextEntity => {
+                    let mut inside = own.skip_while(|what| what.is_inside());
+                    inside.next().is_some_and(is_elsewhere)
+                }
+                ProbePoint::PutPrevEntity | ProbePoint::StatRuntime => false,
+            },
+            Some(switch @ What::Switch { .. }) => is_elsewhere(switch),
             other => other.is_some(),
         }
     }

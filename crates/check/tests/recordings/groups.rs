@@ -346,3 +346,17 @@ fn a_limit_that_is_raised_by_half() {
         ],
     );
 }
+
+#[test]
+fn policies_that_tasks_of_groups_give_themselves() {
+    expect(
+        "grouped-policies-6.12",
+        &[
+            (Measure::State, 68384, 63999),
+            (Measure::Pick, 3882, 3858),
+            (Measure::Preemption, 1583, 1580),
+            (Measure::Placement, 1349, 1342),
+            (Measure::Balance, 16, 16),
+        ],
+    );
+}

@@ -562,6 +562,20 @@ fn policies_and_cpus_changed_by_commands() {
 }
 
 #[test]
+fn running_tasks_made_real_time_ones_by_commands() {
+    expect(
+        "commanded-6.12",
+        &[
+            (Measure::State, 23909, 23902),
+            (Measure::Pick, 4063, 4061),
+            (Measure::Preemption, 3138, 3136),
+            (Measure::Placement, 875, 870),
+            (Measure::Balance, 123, 109),
+        ],
+    );
+}
+
+#[test]
 fn fair_tasks_that_the_fair_server_lets_run() {
     expect(
         "starved-6.12",
