@@ -117,14 +117,13 @@ impl Sched {
         } else {
             self.start_cfs_bandwidth(group);
             let b = &mut self.groups[group].bandwidth;
-            if b.runtime > 0 {
-                let amount = b.runtime.min(min_amount);
-                b.runtime -= amount;
+            let taken = b.runtime.min(min_amount);
+            if taken != 0 {
+                b.runtime -= taken;
                 b.idle = false;
-                amount
-            } else {
-                0
+                self.effects.push(Effect::TakeRuntime { cfs_rq, taken });
             }
+            taken
         };
         let cfs = &mut self.cfs_rqs[cfs_rq];
         cfs.runtime_remaining = cfs.runtime_remaining.wrapping_add(amount as i64);

@@ -114,6 +114,13 @@ pub enum Effect {
         /// For how long.
         runtime: Nanos,
     },
+    /// A queue took runtime from its group's pool.
+    TakeRuntime {
+        /// Which queue.
+        cfs_rq: CfsRqId,
+        /// How much.
+        taken: Nanos,
+    },
     /// A queue ran out of quota.
     Throttle {
         /// Which queue.

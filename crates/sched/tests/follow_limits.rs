@@ -83,11 +83,13 @@ fn what_the_other_kernel_did_can_be_had_without_a_timer() {
         assert_eq!(sched.rqs[CPU].nr_running, 1);
         sched.groups[group].bandwidth.runtime = 7 * MS;
         let mut before_its_refill = sched.clone();
-        before_its_refill.follow_throttle(cfs_rq, 21 * MS, true);
+        assert!(before_its_refill.follow_throttle(cfs_rq, 21 * MS, true));
         assert!(before_its_refill.cfs_rqs[cfs_rq].throttled);
         let pool = before_its_refill.groups[group].bandwidth.runtime;
-        assert_eq!(pool, 7 * MS, "the refill is still to be given out");
-        sched.follow_throttle(cfs_rq, 21 * MS, false);
+        assert_eq!(pool, 7 * MS - 1, "what the refill gives it is just enough");
+        assert_eq!(before_its_refill.rqs[CPU].cfsb_csd, [cfs_rq]);
+        assert!(sched.follow_throttle(cfs_rq, 21 * MS, false));
+        assert!(!sched.follow_throttle(cfs_rq, 21 * MS, false));
         assert!(sched.cfs_rqs[cfs_rq].throttled);
         assert_eq!(sched.rqs[CPU].nr_running, 0);
         assert_eq!(sched.groups[group].bandwidth.runtime, 0);

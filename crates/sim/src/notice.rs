@@ -131,7 +131,10 @@ impl Simulation {
                 }
                 self.note_pressure(task);
             }
-            Effect::StatRuntime { .. } | Effect::Throttle { .. } | Effect::Unthrottle { .. } => {}
+            Effect::StatRuntime { .. }
+            | Effect::TakeRuntime { .. }
+            | Effect::Throttle { .. }
+            | Effect::Unthrottle { .. } => {}
         }
     }
 }

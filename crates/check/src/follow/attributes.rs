@@ -19,6 +19,7 @@ impl Follower<'_> {
         };
         let parent = self.groups.get(parent).copied().unwrap_or(GroupId::ROOT);
         let group = self.make_group(parent, r.ts);
+        self.limits.made.insert(group, r.ts);
         self.groups.insert(path.to_owned(), group);
         self.note_autogroup(path, group);
         let facts = self.facts.groups.get(path).copied().unwrap_or_else(|| {

@@ -9,6 +9,9 @@ use super::Follower;
 use crate::record::{Record, What};
 use fairwind_sched::{CfsRqId, CpuId, TaskId};
 
+/// What is mended where ours has runtime left.
+pub(super) const COULD_RUN: &str = "queues without runtime that could run";
+
 impl Follower<'_> {
     /// schedule() charged a task that could run only when it put it back: its pick did not get down to that one's queue. If
     /// ours would, a group above it is out of runtime.
@@ -34,8 +37,7 @@ impl Follower<'_> {
         copy.cfs_rqs[own].runtime_remaining = i64::MAX;
         let ours = copy.schedule(cpu, clock, false).next;
         if self.queues_above(ours).contains(&own) {
-            self.judge.mended("queues without runtime that could run");
-            self.sched.follow_exhausted(cfs_rq, clock);
+            self.exhaust(cfs_rq, clock);
         }
     }
 
@@ -58,8 +60,14 @@ impl Follower<'_> {
             return;
         };
         if !self.refilled_since_charge(cfs_rq) {
-            self.judge.mended("queues without runtime that could run");
-            self.sched.follow_exhausted(cfs_rq, clock);
+            self.exhaust(cfs_rq, clock);
+        }
+    }
+
+    /// A queue is out of runtime at `clock`.
+    pub(super) fn exhaust(&mut self, cfs_rq: CfsRqId, clock: u64) {
+        if self.sched.follow_exhausted(cfs_rq, clock) {
+            self.judge.mended(COULD_RUN);
         }
     }
 

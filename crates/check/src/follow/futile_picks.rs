@@ -91,8 +91,7 @@ impl Follower<'_> {
         let Some(cfs_rq) = self.likely_exhausted(self.limited_above(rq.curr, rq.idle)) else {
             return false;
         };
-        self.judge.mended("queues without runtime that could run");
-        self.sched.follow_exhausted(cfs_rq, clock);
+        self.exhaust(cfs_rq, clock);
         self.picks_in_vain(cpu, clock, state)
     }
 }

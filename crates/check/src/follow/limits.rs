@@ -7,6 +7,8 @@
 //! Deviations. Limits are set when the first task comes, or when they change: see `quotas`.
 
 use super::Follower;
+use super::exhausted::COULD_RUN;
+use super::phases::Phase;
 use super::quotas::NO_LIMIT;
 use super::tick_grid::Ticks;
 use crate::record::{Record, What};
@@ -39,6 +41,8 @@ pub(super) struct Limits {
     pub(super) ticks: Ticks,
     /// The CPU whose interrupt has shown that it has a group's period timer.
     pub(super) shown: BTreeMap<GroupId, u32>,
+    /// When each group was made, if that is recorded.
+    pub(super) made: BTreeMap<GroupId, u64>,
     /// Groups whose limit is set.
     set: BTreeSet<GroupId>,
     /// The record of the interrupt that last gave a group's queues runtime.
@@ -47,6 +51,8 @@ pub(super) struct Limits {
     pub(super) returning: BTreeSet<GroupId>,
     /// Probes of `place_entity` show each queue that goes back to work.
     pub(super) placements: bool,
+    /// What queues took from their pools since those were last refilled.
+    pub(super) taken: BTreeMap<CfsRqId, u64>,
     /// They are being looked for: whether queues run out of runtime in ours tells how good they are.
     pub(super) are_tried: bool,
 }
@@ -115,10 +121,27 @@ impl Follower<'_> {
         } else {
             self.sched.set_bandwidth(group, limit, r.ts)
         };
-        if set.is_err() {
+        let is_set = set.is_ok();
+        if !is_set {
             self.judge.mended("groups with settings that cannot be");
         }
         self.take_effects(phase.map_or(r.cpu, |phase| phase.cpu));
+        if let Some(phase) = phase.filter(|_| first && is_set) {
+            self.leave_unserved(r, group, phase, limit.period);
+        }
+    }
+
+    /// A group's limit is set before its first task comes. If its timer has expired since the group was made, and that was not
+    /// served yet, it will be.
+    fn leave_unserved(&mut self, r: &Record, group: GroupId, phase: Phase, period: u64) {
+        let made = self.limits.made.get(&group);
+        let unserved = made.and_then(|&made| self.phases.unserved(phase, period, [made, r.ts]));
+        if let Some(expires) = unserved {
+            self.sched.groups[group].bandwidth.period_expires = expires;
+            let cpu = phase.cpu;
+            let armed = Armed { cpu, expires };
+            self.limits.armed.insert((group, Kind::Period), armed);
+        }
     }
 
     /// Before a record is followed: groups get the limits that they have from then on.
@@ -144,6 +167,10 @@ impl Follower<'_> {
                     ((group, Kind::Period), expires, cpu)
                 }
                 Effect::StartSlackTimer { group, expires } => ((group, Kind::Slack), expires, cpu),
+                Effect::TakeRuntime { cfs_rq, taken } => {
+                    self.note_take(cfs_rq, taken);
+                    continue;
+                }
                 _ => continue,
             };
             self.limits.armed.insert(timer, Armed { cpu, expires });
@@ -215,6 +242,7 @@ impl Follower<'_> {
     fn run_timer(&mut self, cpu: u32, now: u64, timer: Timer) {
         self.limits.armed.remove(&timer);
         self.limits.refills.insert(timer.0, self.at);
+        self.forget_takes(timer.0);
         if !self.limits.placements {
             self.limits.returning.insert(timer.0);
         }
@@ -343,10 +371,15 @@ impl Follower<'_> {
             return;
         }
         if let Some(cfs_rq) = self.least_left(self.limited_above(task, runs)) {
-            self.judge.mended("queues without runtime that could run");
             let clock = self.clock_at(CpuId(r.cpu), r.ts);
             let refilled = self.is_being_refilled(self.sched.cfs_rqs[cfs_rq].tg);
-            self.sched.follow_throttle(cfs_rq, clock, refilled);
+            self.take_effects(r.cpu);
+            if refilled {
+                self.give_back(cfs_rq);
+            }
+            if self.sched.follow_throttle(cfs_rq, clock, refilled) && !refilled {
+                self.judge.mended(COULD_RUN);
+            }
             self.take_effects(r.cpu);
         }
     }

@@ -64,6 +64,7 @@ mod start;
 mod start_utils;
 mod state;
 mod switches;
+mod takes;
 mod tasks;
 mod tick_grid;
 mod tick_stops;

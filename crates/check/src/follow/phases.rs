@@ -78,6 +78,23 @@ impl Phases {
         self.phases.get(path).copied()
     }
 
+    /// When a timer expired after `since` that its CPU's interrupts have not served at `now`, if one did.
+    pub(super) fn unserved(
+        &self,
+        phase: Phase,
+        period: u64,
+        [since, now]: [u64; 2],
+    ) -> Option<u64> {
+        let into = (now % period + period - phase.expires % period) % period;
+        let expired = now.checked_sub(into).filter(|&expired| expired > since)?;
+        let interrupts = self.interrupts.get(&phase.cpu)?;
+        let served = interrupts.partition_point(|&interrupt| interrupt < expired);
+        interrupts
+            .get(served)
+            .is_none_or(|&interrupt| interrupt > now)
+            .then_some(expired)
+    }
+
     /// The CPU whose interrupt it is when a timer expires next that is believed on `cpu`.
     pub(super) fn serving_cpu(&self, cpu: u32, expires: u64, period: u64) -> u32 {
         let lateness = |interrupts: &[u64]| -> u64 {
@@ -305,6 +322,24 @@ mod tests {
         let expires = 7_300_000;
         assert_eq!(known, Some(Phase { expires, cpu: 1 }));
         assert_eq!(best_phase(&interrupts, 50 * MS, &[], None), None);
+    }
+
+    #[test]
+    fn a_timer_is_unserved_until_its_cpu_is_next_interrupted() {
+        let phases = Phases {
+            interrupts: BTreeMap::from([(0, vec![15 * MS, 22 * MS]), (1, vec![8 * MS])]),
+            ..Phases::default()
+        };
+        let expires = 17 * MS;
+        let unserved = |cpu, since, now| {
+            let phase = Phase { expires, cpu };
+            phases.unserved(phase, 10 * MS, [since * MS, now * MS])
+        };
+        assert_eq!(unserved(0, 5, 20), Some(17 * MS));
+        assert_eq!(unserved(0, 18, 20), None, "it expired before that");
+        assert_eq!(unserved(0, 5, 23), None);
+        assert_eq!(unserved(1, 5, 7), Some(7 * MS), "at once");
+        assert_eq!(unserved(2, 5, 20), None, "no CPU of the recording");
     }
 
     #[test]

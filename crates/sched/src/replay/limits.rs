@@ -42,31 +42,35 @@ impl Sched {
     }
 
     /// Throttles a queue that the other kernel found out of runtime, and with it the pool; but not if the pool was
-    /// `refilled` only after that.
-    pub fn follow_throttle(&mut self, cfs_rq: CfsRqId, now: Nanos, refilled: bool) {
+    /// `refilled` only after that, which gives the queue runtime again. True if it had some left here.
+    pub fn follow_throttle(&mut self, cfs_rq: CfsRqId, now: Nanos, refilled: bool) -> bool {
         self.set_time(now);
         self.update_rq_clock(self.cpu_of(cfs_rq));
         if self.cfs_rqs[cfs_rq].throttled {
-            return;
+            return false;
         }
         let group = self.cfs_rqs[cfs_rq].tg;
         let later = self.groups[group].bandwidth.runtime;
-        self.follow_exhausted(cfs_rq, now);
+        let had_some = self.follow_exhausted(cfs_rq, now);
         self.throttle_cfs_rq(cfs_rq);
         if refilled {
             self.groups[group].bandwidth.runtime = later;
+            self.distribute_cfs_runtime_async(group, CpuId::NONE);
         }
+        had_some
     }
 
-    /// A queue, and with it the pool, is out of runtime once its running entity is charged up to `now`.
-    pub fn follow_exhausted(&mut self, cfs_rq: CfsRqId, now: Nanos) {
+    /// A queue, and with it the pool, is out of runtime once its running entity is charged up to `now`. True if they were not.
+    pub fn follow_exhausted(&mut self, cfs_rq: CfsRqId, now: Nanos) -> bool {
         let charge = self.charge_until(cfs_rq, now) as i64;
         let cfs = &mut self.cfs_rqs[cfs_rq];
         let pool = &mut self.groups[cfs.tg].bandwidth.runtime;
-        if cfs.runtime_remaining.saturating_add_unsigned(*pool) > charge {
-            *pool = 0;
-            cfs.runtime_remaining = cfs.runtime_remaining.min(charge);
+        if cfs.runtime_remaining.saturating_add_unsigned(*pool) <= charge {
+            return false;
         }
+        *pool = 0;
+        cfs.runtime_remaining = cfs.runtime_remaining.min(charge);
+        true
     }
 
     /// What a queue's running entity has run since it was last charged.
