@@ -2,7 +2,7 @@
 //!
 //! Model. Every call into [`Sched`](crate::Sched) may append effects, in the order in which the kernel would act; the
 //!        caller drains them. Requests must be carried out (an interrupt sent, a timer armed); notices
-//!        mirror the kernel's tracepoints and may be ignored.
+//!        tell what happened, as tracepoints of the kernel do, and may be ignored.
 
 use crate::units::{CfsRqId, CpuId, GroupId, Nanos, TaskId};
 

@@ -3,8 +3,9 @@
 //! Model.  Whoever changes a nice level, a policy, a slice or the allowed CPUs of a queued task takes it off, changes it and
 //!         puts it back. Of a task that runs, probes of `put_prev_entity` and `set_next_entity` show that, with no switch
 //!         after them: the first alone if it leaves the fair class, `place_entity` and the last if it comes to that. So they do
-//!         of the groups above it that have no other task, and of one that gets another group (`sessions`). Of one that waits, `place_entity` with ENQUEUE_RESTORE does. Weight and
-//!         slice, which `place_entity` shows, tell the policy and the nice level.
+//!         of the groups above it that have no other task, and of one that gets another group (`sessions`). Of one that waits,
+//!         `place_entity` with ENQUEUE_RESTORE does. Weight and slice, which `place_entity` shows, tell the policy and the nice
+//!         level.
 //! Source. kernel/sched/syscalls.c `__sched_setscheduler`, `set_user_nice`; core.c `__do_set_cpus_allowed` @ 6.12.
 
 use super::Follower;
@@ -138,25 +139,23 @@ impl Follower<'_> {
     fn goes_on_elsewhere(&self, cpu: u32) -> bool {
         let own = self.times.records_of(cpu, self.at + 1).iter();
         let own = own.map(|&at| &self.records[at]);
-        if own.clone().next().is_some_and(|after| after.irq) && !self.records[self.at].irq {
+        let next = own.clone().next();
+        if next.is_some_and(|next| next.irq) && !self.records[self.at].irq {
             return true;
         }
-        let own = own.map(|r| &r.what);
-        let is_charge = |what: &&What| matches!(what, What::Runtime { .. });
-        let charged = own.clone().next().is_some_and(|what| is_charge(&what));
-        let is_elsewhere =
-            |what: &What| matches!(what, What::Switch { prev, .. } if prev.prio < MAX_RT_PRIO);
-        match own.clone().find(|what| !is_charge(what)) {
-            Some(What::Probe { point, .. }) => match point {
-                ProbePoint::PlaceEntity => charged,
-                // Another one is set once it has left.
-                ProbePoint::SetNextEntity => {
-                    let mut inside = own.skip_while(|what| what.is_inside());
-                    inside.next().is_some_and(is_elsewhere)
-                }
-                ProbePoint::PutPrevEntity | ProbePoint::StatRuntime => false,
-            },
-            Some(switch @ What::Switch { .. }) => is_elsewhere(switch),
+        let is_charge = |r: &&Record| matches!(r.what, What::Runtime { .. });
+        let charged = next.as_ref().is_some_and(is_charge);
+        let leaves_elsewhere = || {
+            let end = own.clone().find(|r| !r.what.is_inside());
+            end.is_some_and(
+                |r| matches!(&r.what, What::Switch { prev, .. } if prev.prio < MAX_RT_PRIO),
+            )
+        };
+        match own.clone().find(|r| !is_charge(r)).map(|r| &r.what) {
+            Some(What::Probe { point, .. }) if *point == ProbePoint::PlaceEntity => charged,
+            Some(What::Probe { point, .. }) if *point != ProbePoint::SetNextEntity => false,
+            // Another one is set once it has left.
+            Some(What::Probe { .. } | What::Switch { .. }) => leaves_elsewhere(),
             other => other.is_some(),
         }
     }
