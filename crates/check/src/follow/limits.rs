@@ -17,6 +17,8 @@ use fairwind_sched::{BandwidthLimit, CfsRqId, CpuId, Effect, GroupId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_US: u64 = 1000;
+/// So many periods the timer of a limit runs that nobody needs.
+const IDLE_PERIODS: u64 = 2;
 
 /// Which timer of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,11 +133,14 @@ impl Follower<'_> {
         }
     }
 
-    /// A group's limit is set before its first task comes. If its timer has expired since the group was made, and that was not
-    /// served yet, it will be.
+    /// A group's limit is set before its first task comes, as the group is made. If its timer has expired since, and that was not
+    /// served yet, it will be. A timer that nobody needs is not started again the second time that it expires.
     fn leave_unserved(&mut self, r: &Record, group: GroupId, phase: Phase, period: u64) {
         let made = self.limits.made.get(&group);
-        let unserved = made.and_then(|&made| self.phases.unserved(phase, period, [made, r.ts]));
+        let unserved = made.and_then(|&made| {
+            let expired = self.phases.unserved(phase, period, [made, r.ts])?;
+            (expired - made <= IDLE_PERIODS * period).then_some(expired)
+        });
         if let Some(expires) = unserved {
             self.sched.groups[group].bandwidth.period_expires = expires;
             let cpu = phase.cpu;

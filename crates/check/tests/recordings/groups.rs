@@ -348,6 +348,20 @@ fn a_limit_that_is_raised_by_half() {
 }
 
 #[test]
+fn limits_that_are_refilled_every_10_ms() {
+    expect(
+        "short-periods-6.12",
+        &[
+            (Measure::State, 7184, 6518),
+            (Measure::Pick, 841, 835),
+            (Measure::Preemption, 666, 664),
+            (Measure::Placement, 236, 235),
+            (Measure::Balance, 31, 30),
+        ],
+    );
+}
+
+#[test]
 fn policies_that_tasks_of_groups_give_themselves() {
     expect(
         "grouped-policies-6.12",
