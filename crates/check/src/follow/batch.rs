@@ -3,7 +3,8 @@
 //! Model.      Whatever changes a task's attributes may have made it one of SCHED_BATCH, or one of SCHED_NORMAL again, and so
 //!             may chrt. Where the kernel lets it preempt and ours does not, or the other way round, and the other one of these
 //!             policies explains that, [`TELLING`] times in a row, it has that one. An earlier walk has learned what tasks were
-//!             from such a change on, if no wakeup after it spoke against that.
+//!             from such a change on, if no wakeup after it spoke against that. Before EEVDF, yields tell it, too
+//!             (`yields`).
 //! Invariants. A decision is answered with what others told, not with what it tells itself.
 //! Deviations. Of a change after which no wakeup tells the policy, ours takes it to be as before.
 //! Source.     kernel/sched/fair.c `check_preempt_wakeup` @ 6.1, `check_preempt_wakeup_fair` @ 6.12.
@@ -57,7 +58,7 @@ impl Follower<'_> {
     }
 
     /// A policy instead of the other one that no weight tells from it.
-    fn take_policy(&mut self, task: TaskId, policy: Policy) {
+    pub(super) fn take_policy(&mut self, task: TaskId, policy: Policy) {
         let own = &mut self.sched.tasks[task].policy;
         if matches!(own, Policy::Normal | Policy::Batch) {
             *own = policy;

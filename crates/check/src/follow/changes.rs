@@ -6,6 +6,8 @@
 //!             which changes policies. The priority is in switches and wakeups; a charge of 6.1 shows a virtual runtime while a
 //!             task is of the fair class, and tells so if it is. Such a charge tells a nice level that holds only until the next
 //!             change, and SCHED_IDLE, by their weights, and which call is used where a task of this name is changed.
+//!             A charge of its own tells of the running task, too, what its next one shows, unless it leaves its queue before: with
+//!             that one it may have changed again.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
 //!             SCHED_IDLE.
 //! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.
@@ -269,8 +271,8 @@ impl Follower<'_> {
         only_nice(|nice| explains(LoadWeight::of_nice(nice)))
     }
 
-    /// Attributes other than ours that the next record of a waiting task shows, and which record that is.
-    fn attr_ahead(&self, task: TaskId) -> Option<(usize, SchedAttr)> {
+    /// Attributes other than ours that the next record of a task shows, and which record that is.
+    pub(super) fn attr_ahead(&self, task: TaskId) -> Option<(usize, SchedAttr)> {
         let (at, prio) = self.prio_ahead(task)?;
         let t = &self.sched.tasks[task];
         let attr = self.attr_of_prio(task, prio);
@@ -290,11 +292,11 @@ impl Follower<'_> {
         changes.then_some((at, SchedAttr { policy, ..attr }))
     }
 
-    /// Is a task's next charge that of SCHED_IDLE, or of its nice level? `vruntime` is what it has until then, if
+    /// Is a task's next charge that of SCHED_IDLE, or of its nice level? `vruntime_until` is what it has until then, if
     /// that is known; else the difference between two charges tells it.
-    fn policy_ahead(&self, task: TaskId, vruntime: Option<u64>) -> Option<Policy> {
+    fn policy_ahead(&self, task: TaskId, vruntime_until: Option<u64>) -> Option<Policy> {
         let pid = self.pid(task)?;
-        let mut before = vruntime;
+        let mut before = vruntime_until;
         let mut since = self.at;
         let mut nice = self.sched.tasks[task].nice();
         for &(at, runtime) in self.times.charges(pid, self.at).iter().take(2) {
@@ -320,6 +322,11 @@ impl Follower<'_> {
                 }
                 let idle = LoadWeight::idle_policy().calc_delta_fair(runtime) == charged;
                 return idle.then_some(Policy::Idle);
+            }
+            let r = &self.records[at];
+            if vruntime_until.is_some() && r.pid == pid && !r.irq {
+                // It leaves its queue before this charge, with which it may change itself.
+                return None;
             }
             (before, since) = (Some(told), at);
         }

@@ -98,6 +98,8 @@ impl Follower<'_> {
         if charged && self.is_yield(r) {
             self.cpu(r.cpu).pending_clock = None;
             self.follow_yield(r, clock);
+        } else if charged && self.is_batch_yield(r, pid) {
+            self.follow_batch_yield(r);
         } else if charged && self.futile_pick(r, pid, clock) {
             self.cpu(r.cpu).pending_clock = None;
         } else if charged && self.forks_after_interrupts(r, pid) {

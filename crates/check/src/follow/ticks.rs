@@ -286,10 +286,11 @@ impl Follower<'_> {
             self.sched.follow_regroup(curr, group, clock);
         } else if !r.irq
             && !self.limits.placements
-            && let Some((_, prio)) = self.prio_ahead(curr)
+            && self.is_ordinary(curr)
+            && let Some((_, attr)) = self.attr_ahead(curr)
         {
-            // A priority that no probe of `place_entity` shows.
-            self.set_prio(curr, prio);
+            // Attributes that no probe of `place_entity` shows.
+            self.set_attr(curr, attr);
         }
         if !r.irq {
             self.changes_other(r.cpu, cpu);

@@ -7,6 +7,8 @@
 //!         A timer interrupt that comes before that finds preemption disabled, or it has not come far enough for that: then
 //!         the task is switched away from without having been asked to. What the interrupt's tick asks for is forgotten in
 //!         `schedule()`, and not judged unless a record in the interrupt shows it.
+//!         Before EEVDF, a task of SCHED_BATCH that yields is charged by `schedule()` only: for it a task gives way though nobody
+//!         has asked it to, and though it was not woken as it was about to sleep.
 //!         Who sets a group's weight charges the task beside which the group is queued with that lock alone, too. Where
 //!         that asks for a reschedule, it is still asked for when the task is charged next.
 //! Source. kernel/sched/core.c `do_sched_yield` @ 6.1; syscalls.c @ 6.12; fair.c `yield_task_fair`,
@@ -18,7 +20,7 @@
 
 use super::Follower;
 use crate::record::{PrevState, Record, What};
-use fairwind_sched::CpuId;
+use fairwind_sched::{CpuId, Policy};
 
 impl Follower<'_> {
     /// Is a charge of the running task that of `sched_yield()`?
@@ -40,6 +42,49 @@ impl Follower<'_> {
         by_schedule && rq.nr_running == 1 && self.sched.is_fair(rq.curr)
     }
 
+    /// Is a charge that of `schedule()`, called by a task of SCHED_BATCH that yields? Nobody has asked the task to give way, nor
+    /// woken it as it was about to sleep, and yet it gives way.
+    pub(super) fn is_batch_yield(&self, r: &Record, pid: i32) -> bool {
+        let rq = &self.sched.rqs[CpuId(r.cpu)];
+        let unasked = !r.irq && r.preempt_depth == 2 && !r.need_resched;
+        if !unasked || self.facts.picks_by_deadline() || !self.sched.is_fair(rq.curr) {
+            return false;
+        }
+        let Some(next) = self.next_on_cpu[self.at] else {
+            return false;
+        };
+        let gives_way = matches!(&self.records[next].what, What::Switch { prev_state, .. } if *prev_state == PrevState::Runnable);
+        let se = self.sched.tasks[rq.curr].se;
+        // Then it is charged again, if an interrupt came in between.
+        let has_yielded = self.sched.cfs_rqs[self.sched.ses[se].cfs_rq].skip == se;
+        let asks = |other: &Record| match other.what {
+            What::Runtime { pid: charged, .. } => charged == pid,
+            What::Wakeup { target, .. } | What::WakeupNew { target, .. } => target == r.cpu,
+            _ => false,
+        };
+        let asked = || self.records[self.at + 1..next].iter().any(asks);
+        gives_way && !has_yielded && !asked() && !self.is_woken(pid)
+    }
+
+    /// Has anybody woken a running task since its CPU's last record out of interrupts?
+    fn is_woken(&self, pid: i32) -> bool {
+        let cpu = self.records[self.at].cpu;
+        let since = self.records[..self.at].iter().rev();
+        let mut since = since.take_while(|r| r.cpu != cpu || r.irq);
+        since.any(|r| matches!(r.what, What::Wakeup { pid: woken, .. } if woken == pid))
+    }
+
+    /// The running task yields, and its policy is SCHED_BATCH: `schedule()`, which follows, charges it.
+    pub(super) fn follow_batch_yield(&mut self, r: &Record) {
+        let cpu = CpuId(r.cpu);
+        let rq = &self.sched.rqs[cpu];
+        let (curr, clock) = (rq.curr, rq.clock);
+        self.take_policy(curr, Policy::Batch);
+        self.sched.sched_yield(cpu, clock);
+        self.take_effects(r.cpu);
+        self.cpu(r.cpu).yields = true;
+    }
+
     /// Is a reschedule still asked for when a CPU next charges its task, and nobody has been woken for it meanwhile?
     fn leaves_resched(&self, cpu: u32) -> bool {
         let Some(next) = self.next_on_cpu[self.at] else {
@@ -54,6 +99,9 @@ impl Follower<'_> {
     /// The running task yields.
     pub(super) fn follow_yield(&mut self, r: &Record, clock: u64) {
         let cpu = CpuId(r.cpu);
+        if !self.facts.picks_by_deadline() {
+            self.take_policy(self.sched.rqs[cpu].curr, Policy::Normal);
+        }
         self.sched.sched_yield(cpu, clock);
         self.take_effects(r.cpu);
         if !self.switches_next(false) {

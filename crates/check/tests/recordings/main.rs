@@ -300,8 +300,8 @@ fn race_sched_of_6_1() {
         &[
             (Measure::State, 6004, 5994),
             (Measure::Pick, 2385, 2384),
-            (Measure::Preemption, 1778, 1778),
-            (Measure::Placement, 1664, 1657),
+            (Measure::Preemption, 1777, 1777),
+            (Measure::Placement, 1664, 1658),
             (Measure::Balance, 64, 52),
         ],
     );
@@ -539,10 +539,24 @@ fn policies_and_classes_of_6_1() {
         "policies-6.1",
         &[
             (Measure::State, 5874, 5872),
-            (Measure::Pick, 2965, 2960),
+            (Measure::Pick, 2965, 2964),
             (Measure::Preemption, 1216, 1216),
             (Measure::Placement, 854, 846),
             (Measure::Balance, 8, 6),
+        ],
+    );
+}
+
+#[test]
+fn policies_that_tasks_give_themselves_and_yield() {
+    expect(
+        "own-policies-6.1",
+        &[
+            (Measure::State, 32687, 32682),
+            (Measure::Pick, 14853, 14844),
+            (Measure::Preemption, 15571, 15571),
+            (Measure::Placement, 534, 531),
+            (Measure::Balance, 74, 71),
         ],
     );
 }
