@@ -6,7 +6,7 @@
 //!             from such a change on, if no wakeup after it spoke against that. Before EEVDF, yields tell it, too
 //!             (`yields`).
 //! Invariants. A decision is answered with what others told, not with what it tells itself.
-//! Deviations. Of a change after which no wakeup tells the policy, ours takes it to be as before.
+//! Deviations. Of a change after which nothing tells the policy, ours takes it to be as before.
 //! Source.     kernel/sched/fair.c `check_preempt_wakeup` @ 6.1, `check_preempt_wakeup_fair` @ 6.12.
 
 use super::Follower;
@@ -58,15 +58,23 @@ impl Follower<'_> {
     }
 
     /// A policy instead of the other one that no weight tells from it.
-    pub(super) fn take_policy(&mut self, task: TaskId, policy: Policy) {
+    fn take_policy(&mut self, task: TaskId, policy: Policy) {
         let own = &mut self.sched.tasks[task].policy;
         if matches!(own, Policy::Normal | Policy::Batch) {
             *own = policy;
         }
     }
 
+    /// How a task yields tells its policy, and what its last change made it if nothing has told that yet.
+    pub(super) fn learn_by_yield(&mut self, task: TaskId, policy: Policy) {
+        self.take_policy(task, policy);
+        if let Some(change) = self.last_change(task) {
+            self.policies.entry(change).or_insert(Some(policy));
+        }
+    }
+
     /// Why ours differs on whether a woken task preempted `curr`, if that would be its own error: its own attributes were
-    /// changed, no wakeup since has told with which policy, and the other one explains it. Who runs by SCHED_IDLE is preempted
+    /// changed, nothing since has told with which policy, and the other one explains it. Who runs by SCHED_IDLE is preempted
     /// by either.
     pub(super) fn class_of_policy(
         &self,

@@ -6,8 +6,8 @@
 //!             which changes policies. The priority is in switches and wakeups; a charge of 6.1 shows a virtual runtime while a
 //!             task is of the fair class, and tells so if it is. Such a charge tells a nice level that holds only until the next
 //!             change, and SCHED_IDLE, by their weights, and which call is used where a task of this name is changed.
-//!             A charge of its own tells of the running task, too, what its next one shows, unless it leaves its queue before: with
-//!             that one it may have changed again.
+//!             Of a task that leaves its queue before, the difference between its next charge and the one after that tells the policy,
+//!             unless the first is its own: with that it may change itself.
 //!             Where no virtual runtimes are shown, a task that the kernel passes over again and again is taken for one of
 //!             SCHED_IDLE.
 //! Invariants. A decision is answered with what holds by a change before it, not by the decision itself.
@@ -292,11 +292,12 @@ impl Follower<'_> {
         changes.then_some((at, SchedAttr { policy, ..attr }))
     }
 
-    /// Is a task's next charge that of SCHED_IDLE, or of its nice level? `vruntime_until` is what it has until then, if
+    /// Is a task's next charge that of SCHED_IDLE, or of its nice level? `vruntime` is what it has until then, if
     /// that is known; else the difference between two charges tells it.
-    fn policy_ahead(&self, task: TaskId, vruntime_until: Option<u64>) -> Option<Policy> {
+    fn policy_ahead(&self, task: TaskId, vruntime: Option<u64>) -> Option<Policy> {
         let pid = self.pid(task)?;
-        let mut before = vruntime_until;
+        let mut before = vruntime;
+        let known = vruntime.is_some();
         let mut since = self.at;
         let mut nice = self.sched.tasks[task].nice();
         for &(at, runtime) in self.times.charges(pid, self.at).iter().take(2) {
@@ -324,7 +325,7 @@ impl Follower<'_> {
                 return idle.then_some(Policy::Idle);
             }
             let r = &self.records[at];
-            if vruntime_until.is_some() && r.pid == pid && !r.irq {
+            if known && r.pid == pid && !r.irq {
                 // It leaves its queue before this charge, with which it may change itself.
                 return None;
             }

@@ -79,7 +79,7 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         let rq = &self.sched.rqs[cpu];
         let (curr, clock) = (rq.curr, rq.clock);
-        self.take_policy(curr, Policy::Batch);
+        self.learn_by_yield(curr, Policy::Batch);
         self.sched.sched_yield(cpu, clock);
         self.take_effects(r.cpu);
         self.cpu(r.cpu).yields = true;
@@ -100,7 +100,8 @@ impl Follower<'_> {
     pub(super) fn follow_yield(&mut self, r: &Record, clock: u64) {
         let cpu = CpuId(r.cpu);
         if !self.facts.picks_by_deadline() {
-            self.take_policy(self.sched.rqs[cpu].curr, Policy::Normal);
+            // Of one of SCHED_BATCH it would be no charge.
+            self.learn_by_yield(self.sched.rqs[cpu].curr, Policy::Normal);
         }
         self.sched.sched_yield(cpu, clock);
         self.take_effects(r.cpu);
