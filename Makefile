@@ -36,6 +36,8 @@ quick: ## Build it in half the time, for a slower command
 # is not linked as a whole, which changes no count and takes less time.
 COUNT := -C profile-generate=$(PGO)/raw -C lto=off -C linker-plugin-lto=no -C embed-bitcode=no -C debuginfo=0
 FAIRWIND := $(PGO)/learning/release/fairwind
+CHECKED := $(addsuffix -6.1,forks own-policies threads v2-groups weights) $(addsuffix -6.12,averages-smp grouped-policies limits many-cpus yields) \
+	group-perf-6.18
 LEARN := $(wildcard examples/*.json) hackbench schbench tbench volano perf-pipe:loops=100000 stress-ng:cpu=64
 
 $(PROFILE): $(SOURCES)
@@ -51,8 +53,8 @@ $(PROFILE): $(SOURCES)
 			$(FAIRWIND) run schbench -m 2x8x2 -k $$kernel --duration 1s --trace $(PGO)/schbench.$$trace >/dev/null
 		done
 	done
-	for recording in recordings/*/; do
-		$(FAIRWIND) check $$recording >/dev/null
+	for recording in $(CHECKED); do
+		$(FAIRWIND) check recordings/$$recording >/dev/null
 	done
 	"$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata merge --output $@ $(PGO)/raw/run-*.profraw
 
