@@ -99,6 +99,8 @@ pub(super) struct CpuContext {
     pub(super) raised_again: bool,
     /// A throttled queue that goes back to work, at this clock, while records show where it and the groups above are placed.
     pub(super) returning: Option<(CfsRqId, u64)>,
+    /// The address of a task's entity that is put back after a change, while records show where groups above it are placed.
+    pub(super) requeueing: Option<u64>,
     /// The record with which a probe showed that one was back, and the clock by which it was put back.
     pub(super) put_back: Option<(usize, u64)>,
     /// The softirq was raised by a tick after which another one runs at once.

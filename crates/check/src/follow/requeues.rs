@@ -198,12 +198,20 @@ impl Follower<'_> {
         }
     }
 
-    /// `place_entity` of a task that waits, which is put back.
+    /// `place_entity` of a task that waits, which is put back; or of a group above it that had no other task.
     pub(super) fn requeued_by_place(&mut self, r: &Record, address: u64, flags: Option<u64>) {
         let restored = flags.is_some_and(|flags| flags & ENQUEUE_RESTORE != 0);
-        let Some(task) = self.task_at(address).filter(|_| restored) else {
+        let begun = self.cpu(r.cpu).requeueing.take();
+        let Some(address) = begun.or(restored.then_some(address)) else {
             return;
         };
+        let Some(task) = self.task_at(address) else {
+            return;
+        };
+        if self.places_above(task) {
+            self.cpu(r.cpu).requeueing = Some(address);
+            return;
+        }
         let cpu = self.sched.tasks[task].cpu;
         let t = &self.sched.tasks[task];
         let (queued, real_time) = (t.is_queued(), t.class == Class::Rt);
@@ -221,16 +229,29 @@ impl Follower<'_> {
             let attr = self
                 .attr_told(address, task)
                 .unwrap_or(SchedAttr::normal(nice));
-            self.first_told_of(ProbePoint::PlaceEntity, task);
+            self.told_of(ProbePoint::PlaceEntity, task, cpu);
             self.set_attr(task, attr);
             return;
         }
         let attr = self.attr_told(address, task);
-        self.first_told_of(ProbePoint::PlaceEntity, task);
+        self.told_of(ProbePoint::PlaceEntity, task, cpu);
         let clock = self.requeue_clock(r, cpu);
         self.sched.follow_requeue(task, attr, clock);
         self.may_change_policy(task);
         self.forget_told();
+    }
+
+    /// Does the CPU's next record show where a group above a task is placed?
+    fn places_above(&self, task: TaskId) -> bool {
+        let next = self.next_on_cpu[self.at].map(|next| &self.records[next].what);
+        let Some(What::Probe { point, address, .. }) = next else {
+            return false;
+        };
+        let parent = self.sched.ses[self.sched.tasks[task].se].parent;
+        let known = self.addresses.get(address);
+        *point == ProbePoint::PlaceEntity
+            && parent.is_some()
+            && known.is_none_or(|se| self.upwards(parent).contains(se))
     }
 
     /// The clock of the queue on which a task is changed.

@@ -1,0 +1,46 @@
+//! Who changes which CPUs a waiting task may use takes it off its queue and puts it back, with the groups above it.
+
+use fairwind_check::{Given, Measure, Recording, check};
+use fairwind_sched::Release;
+use std::fs;
+use std::path::Path;
+
+/// Three CPUs of 6.12. `p`, of a group, forks `c`, which is queued on CPU 1 and then bound to CPU 2, before it has run.
+const BOUND_BEFORE_IT_RUNS: &str = "\
+cpus=3
+   mkdir-90  0d..2.  1.000000000: cgroup_mkdir:         root=1 id=23 level=1 path=/g
+      sh-91  0d..2.  1.000100000: cgroup_attach_task:   dst_root=1 dst_id=23 dst_level=1 dst_path=/g pid=100 comm=p
+      sh-91  0d..2.  1.000200000: sched_switch:         sh:91 [120] S ==> p:100 [120]
+       p-100 0d..2.  1.001000000: sched_process_fork:   comm=p pid=100 child_comm=c child_pid=101
+       p-100 0d..2.  1.001010000: place_entity:         (ffffffff) se=0xc0 vruntime=0 deadline=0 vlag=0 slice=1400000 weight=1048576 flags=136
+       p-100 0d..2.  1.001020000: place_entity:         (ffffffff) se=0x90 vruntime=0 deadline=0 vlag=0 slice=1400000 weight=524288 flags=1
+       p-100 0d..2.  1.001030000: sched_wakeup_new:     c:101 [120] CPU:001
+       p-100 0d..2.  1.001100000: place_entity:         (ffffffff) se=0xc0 vruntime=18446744073708503040 deadline=700000 vlag=0 slice=1400000 weight=1048576 flags=10
+       p-100 0d..2.  1.001110000: place_entity:         (ffffffff) se=0x90 vruntime=0 deadline=1751423 vlag=0 slice=1400000 weight=524288 flags=1
+       p-100 0d..2.  1.001120000: sched_migrate_task:   comm=c pid=101 prio=120 orig_cpu=1 dest_cpu=2
+       p-100 0d..2.  1.001130000: place_entity:         (ffffffff) se=0xc0 vruntime=18446744073708503040 deadline=700000 vlag=0 slice=1400000 weight=1048576 flags=64
+       p-100 0d..2.  1.001140000: place_entity:         (ffffffff) se=0xa0 vruntime=0 deadline=0 vlag=0 slice=1400000 weight=524288 flags=1
+  <idle>-0   2d..2.  1.001200000: set_next_entity:      (ffffffff) se=0xc0 vruntime=18446744073708503040 deadline=18446744073709203040 vlag=0
+  <idle>-0   2d..2.  1.001210000: set_next_entity:      (ffffffff) se=0xa0 vruntime=18446744073708503040 deadline=1751423 vlag=0
+  <idle>-0   2d..2.  1.001220000: sched_switch:         swapper/2:0 [120] R ==> c:101 [120]
+";
+
+#[test]
+fn a_group_is_put_back_with_its_only_task() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("requeues.txt");
+    fs::write(&path, BOUND_BEFORE_IT_RUNS).unwrap();
+    let given = Given {
+        release: Some(Release::V6_12),
+        ..Given::default()
+    };
+    let report = check(&Recording::open(&path, given).unwrap());
+    let not_made = "probes of calls that ours did not make";
+    assert_eq!(report.mended.get(not_made), None);
+    let state = report.scores[&Measure::State].count;
+    assert_eq!(
+        (state.decisions, state.agree),
+        (4, 4),
+        "{:?}",
+        report.disagreements
+    );
+}
