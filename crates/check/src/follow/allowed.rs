@@ -5,7 +5,8 @@
 //!             comes. So it is with those of them that have one name, if that takes fewer words to tell (see `spans`); and
 //!             from one time to another one, if what is told changes then. A task alone tells too little, and so do kin on
 //!             one CPU: who stays there, for whatever reason, looks bound.
-//! Invariants. Nothing follows from one decision alone: neither that tasks are bound, nor that they may use a CPU.
+//! Invariants. Nothing follows from one decision alone: neither that tasks are bound, nor, but while others tell that they are,
+//!             that they may use a CPU.
 
 use super::Follower;
 use super::courses::{Courses, Stay};
@@ -125,18 +126,24 @@ impl Kin {
         bounds.collect()
     }
 
-    /// To which CPUs they are bound in a span: where any of them comes, if what is told of them says so.
+    /// To which CPUs they are bound in a span: where any of them comes, if what is told of them says so. A CPU to which they come
+    /// only once is one of these if that is while they are bound.
     fn bound_to(&self, span: &Span, courses: &Courses) -> Option<CpuMask> {
         let here = || self.stays.iter().filter(|stay| span.has(stay));
         let comes = courses.cpus(here(), 1);
-        let usual = courses.cpus(here(), COMES);
-        let once = comes.weight() - usual.weight();
         let told = { self.hints.iter() }.filter(|(at, _)| (span.from..span.to).contains(at));
-        let explained = told.clone().filter(|(_, cpu)| !comes.test(*cpu)).count();
-        let others = told.count() - explained;
-        let few = once * ONCE <= here().count() && others * EXPLAINED <= explained
-            || (once + others) * EXPLAINED <= explained;
-        let is_bound = explained >= TELLING && few;
+        let explained = told.clone().filter(|(_, cpu)| !comes.test(*cpu));
+        let explained: Vec<usize> = explained.map(|&(at, _)| at).collect();
+        let others = told.count() - explained.len();
+        let (first, last) = (explained.iter().min()?, explained.iter().max()?);
+        let mut usual = courses.cpus(here(), COMES);
+        for stay in here().filter(|stay| (*first..*last).contains(&stay.first)) {
+            usual.set(stay.cpu);
+        }
+        let once = comes.weight() - usual.weight();
+        let few = once * ONCE <= here().count() && others * EXPLAINED <= explained.len()
+            || (once + others) * EXPLAINED <= explained.len();
+        let is_bound = explained.len() >= TELLING && few;
         (is_bound && usual.weight() > 1).then_some(usual)
     }
 }
@@ -201,6 +208,25 @@ mod tests {
         assert_eq!((of(3).from, of(3).cpus.clone()), (0, Some(mask(&[2, 3]))));
         let parent = (of(1).from, of(1).cpus.clone());
         assert_eq!(parent, (2, Some(mask(&[2, 3]))), "as its children");
+    }
+
+    #[test]
+    fn kin_may_use_a_cpu_to_which_one_comes_once_while_they_are_bound() {
+        let mut records = family();
+        let once = records.len();
+        records.extend([comes(2, 4), comes(2, 2)]);
+        let bounds_by = |ats: [usize; 4]| {
+            let hints = Hints::from([(2, ats.map(|at| (at, CpuId(5))).to_vec())]);
+            let bounds = bounds(&hints, &records, NR_CPUS);
+            let of = bounds.iter().find(|bound| bound.pid == 3);
+            of.and_then(|bound| bound.cpus.clone())
+        };
+        assert_eq!(
+            bounds_by([once - 2, once - 1, once, once + 1]),
+            Some(mask(&[2, 3, 4]))
+        );
+        let before = once - 1;
+        assert_eq!(bounds_by([before; 4]), Some(mask(&[2, 3])), "by then");
     }
 
     #[test]
