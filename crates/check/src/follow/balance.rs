@@ -13,7 +13,7 @@
 use super::Follower;
 use super::classify::{NOT_ALLOWED, NOT_AVERAGED};
 use super::cpu::Move;
-use super::passes::{Answer, Asked, Pass, answer, balances_for};
+use super::passes::{Answer, Asked, Pass, answer, are_of_one_pass, balances_for};
 use crate::judge::Class;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::balance::{CpuIdleType, PassReport, Verdict};
@@ -126,6 +126,22 @@ impl Follower<'_> {
             }
         }
         false
+    }
+
+    /// Is what a CPU moves next part of the pass in whose softirq it has just moved something?
+    pub(super) fn moves_on(&self, cpu: u32, next: usize) -> bool {
+        let context = &self.cpus[cpu as usize];
+        let (Some(last), Some(before)) = (context.irq_moves.last(), &context.before_pass) else {
+            return false;
+        };
+        let own = self.times.records_of(cpu, next).iter();
+        let mut own = own.map(|&at| &self.records[at].what);
+        let moved = own.find_map(|what| match what {
+            What::Migrate { orig, dest, .. } => Some((CpuId(*orig), CpuId(*dest))),
+            _ => None,
+        });
+        let last = (CpuId(last.orig), CpuId(last.dest));
+        moved.is_some_and(|moved| are_of_one_pass(before, CpuId(cpu), last, moved))
     }
 
     /// The softirq in which the kernel moved something is over.

@@ -383,7 +383,7 @@ impl<'a> Follower<'a> {
                 !record_after.what.is_inside()
                     || record.irq != record_after.irq
                     || record.softirq && !record_after.softirq
-                    || further_passes.contains(&next)
+                    || further_passes.contains(&next) && !self.moves_on(record.cpu, next)
             });
             self.put_in_flight(record, over);
             self.put_unlocked(record);

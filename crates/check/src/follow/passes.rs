@@ -184,7 +184,7 @@ impl Follower<'_> {
 /// Towards which CPU the pass of a softirq on `cpu` is that moved something to `dest`. It is for `cpu` itself or an idle one;
 /// where that may not have the task, it moves it on to one that may.
 pub(super) fn balances_for(sched: &Sched, cpu: CpuId, orig: CpuId, dest: CpuId) -> CpuId {
-    if dest == cpu || sched.is_idle(dest) {
+    if dest == cpu || sched.idle_cpu(dest) {
         return dest;
     }
     let domains = &sched.domains;
@@ -192,8 +192,20 @@ pub(super) fn balances_for(sched: &Sched, cpu: CpuId, orig: CpuId, dest: CpuId) 
         return dest;
     };
     let siblings = domains.group_balance_mask(domains.sd[sd].groups);
-    let idle = siblings.iter().find(|&other| sched.is_idle(other));
+    let idle = siblings.iter().find(|&other| sched.idle_cpu(other));
     idle.unwrap_or(if siblings.test(cpu) { cpu } else { dest })
+}
+
+/// Can the same pass of a softirq on `cpu` have made both moves, each from one CPU to another? It goes on to another CPU of the
+/// same group with tasks that may not use the one that it is for.
+pub(super) fn are_of_one_pass(
+    sched: &Sched,
+    cpu: CpuId,
+    moved: (CpuId, CpuId),
+    next: (CpuId, CpuId),
+) -> bool {
+    let towards = |(orig, dest)| balances_for(sched, cpu, orig, dest);
+    moved.0 == next.0 && towards(moved) == towards(next)
 }
 
 /// The domain of the pass that moves something: the lowest of the destination that has the other CPU, too.
@@ -285,4 +297,33 @@ fn moves(sched: &Sched) -> Vec<Move> {
         _ => None,
     };
     sched.effects.iter().filter_map(moved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_sched::{KernelProfile, Release, Topology};
+
+    #[test]
+    fn a_pass_goes_on_to_a_sibling_that_has_tasks() {
+        let profile = KernelProfile::new(Release::V6_1, 4);
+        let mut sched = Sched::new(profile, Topology::regular(1, 2, 2));
+        let [orig, own, sibling] = [0, 3, 2].map(CpuId);
+        let to = |sched: &Sched, dest| balances_for(sched, own, orig, dest);
+        let goes_on = |sched: &Sched| are_of_one_pass(sched, own, (orig, own), (orig, sibling));
+        assert_eq!(to(&sched, sibling), sibling, "for that, which is idle");
+        assert!(!goes_on(&sched));
+        // It has not switched to the task yet.
+        let task = sched.spawn(sibling, 0);
+        sched.wake_up_new_task(sibling, task, 0);
+        assert!(sched.is_idle(sibling));
+        assert_eq!(to(&sched, sibling), own);
+        assert!(goes_on(&sched));
+        assert!(!are_of_one_pass(
+            &sched,
+            own,
+            (CpuId(1), own),
+            (orig, sibling)
+        ));
+    }
 }
