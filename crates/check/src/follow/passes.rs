@@ -205,7 +205,7 @@ pub(super) fn are_of_one_pass(
     next: (CpuId, CpuId),
 ) -> bool {
     let towards = |(orig, dest)| balances_for(sched, cpu, orig, dest);
-    moved.0 == next.0 && towards(moved) == towards(next)
+    moved.0 == next.0 && moved.1 != next.1 && towards(moved) == towards(next)
 }
 
 /// The domain of the pass that moves something: the lowest of the destination that has the other CPU, too.

@@ -16,6 +16,9 @@ use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::task::MAX_RT_PRIO;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A domain is balanced no oftener than once in this time, with HZ=1000.
+const SHORTEST_JIFFY_NS: u64 = 1_000_000;
+
 /// The records in the sequence in which they are followed. Each CPU's stay in order.
 pub(super) fn in_sequence(records: &[Record]) -> Vec<Record> {
     let next_on_cpu = ahead::next_on_cpu(records);
@@ -23,8 +26,9 @@ pub(super) fn in_sequence(records: &[Record]) -> Vec<Record> {
     order.into_iter().map(|at| records[at].clone()).collect()
 }
 
-/// The first records of passes that come after another one: in the same softirq from another CPU's queue, or to another; or in
-/// the same `schedule()`, where what was pulled sleeps.
+/// The first records of passes that come after another one: in a softirq that no other record tells from the one before, or in the
+/// same `schedule()`, where what was pulled sleeps. In the softirq a pass takes off one queue at once, with one charge of that at
+/// most, and puts that on the other one; and none comes back within a jiffy.
 pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
     let mut passes = BTreeSet::new();
     let mut moving: BTreeMap<u32, Moved> = BTreeMap::new();
@@ -34,6 +38,7 @@ pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
         match r.what {
             What::Migrate { orig, dest, .. } if r.softirq || !r.irq && dest == r.cpu => {
                 let moved = Moved {
+                    ts: r.ts,
                     irq: r.irq,
                     softirq: r.softirq,
                     pair: (orig, dest),
@@ -60,6 +65,7 @@ pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
 
 /// A task that a pass moved, and what its CPU recorded after that.
 struct Moved {
+    ts: u64,
     irq: bool,
     softirq: bool,
     /// Between which CPUs.
@@ -75,7 +81,8 @@ impl Moved {
     /// Is the pass over, if another task is moved next?
     fn is_over(&self, next: &Moved) -> bool {
         if self.softirq {
-            self.pair != next.pair
+            let apart = next.ts - self.ts > SHORTEST_JIFFY_NS;
+            self.pair != next.pair || self.placed || self.charges > u32::from(!apart)
         } else {
             self.placed || self.charges > 0
         }
@@ -436,6 +443,33 @@ mod tests {
         ];
         assert_eq!(further_passes(&records), BTreeSet::from([3, 6]));
         assert_eq!(order_of(&records), [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_pass_from_the_same_queue_comes_a_jiffy_later() {
+        let moves = |pid| {
+            softirq(
+                1,
+                What::Migrate {
+                    pid,
+                    orig: 0,
+                    dest: 2,
+                },
+            )
+        };
+        let passes = |between: &[What], later: u64| {
+            let between = between.iter().map(|what| softirq(1, what.clone()));
+            let mut records = vec![moves(7)];
+            records.extend(between.chain([moves(8)]));
+            records.last_mut().unwrap().ts = later;
+            further_passes(&records).into_iter().collect::<Vec<_>>()
+        };
+        let [soon, later] = [1, 2].map(|jiffies| jiffies * SHORTEST_JIFFY_NS);
+        // The second task is of the group of the one that runs where they come from.
+        assert_eq!(passes(&[charge(1)], soon), []);
+        assert_eq!(passes(&[], later), [], "the CPU was held up");
+        assert_eq!(passes(&[charge(1)], later), [1]);
+        assert_eq!(passes(&[charge(2), charge(1)], soon), [2]);
     }
 
     #[test]
