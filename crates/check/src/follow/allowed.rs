@@ -5,8 +5,8 @@
 //!             comes. So it is with those of them that have one name, if that takes fewer words to tell (see `spans`); and
 //!             from one time to another one, if what is told changes then. A task alone tells too little, and so do kin on
 //!             one CPU: who stays there, for whatever reason, looks bound.
-//! Invariants. Nothing follows from one decision alone: neither that tasks are bound, nor, but while others tell that they are,
-//!             that they may use a CPU.
+//! Invariants. No decision alone tells that tasks are bound. One alone tells that they may use a CPU only where others, before and
+//!             after it, tell that they are bound.
 
 use super::Follower;
 use super::courses::{Courses, Stay};
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 const TELLING: usize = 3;
 /// A task alone tells too little.
 const KIN: usize = 2;
-/// So often kin have to come to a CPU that all of them may use.
+/// So often kin have to come to a CPU that all of them may use, unless others tell meanwhile that they are bound.
 const COMES: usize = 2;
 /// So many decisions that being bound explains outweigh one that it does not, or a CPU to which kin come only once: there may be as
 /// many others to which they never come by chance.
@@ -127,23 +127,24 @@ impl Kin {
     }
 
     /// To which CPUs they are bound in a span: where any of them comes, if what is told of them says so. A CPU to which they come
-    /// only once is one of these if that is while they are bound.
+    /// only once is one of these if what is told before and after that says that they are bound.
     fn bound_to(&self, span: &Span, courses: &Courses) -> Option<CpuMask> {
         let here = || self.stays.iter().filter(|stay| span.has(stay));
         let comes = courses.cpus(here(), 1);
         let told = { self.hints.iter() }.filter(|(at, _)| (span.from..span.to).contains(at));
         let explained = told.clone().filter(|(_, cpu)| !comes.test(*cpu));
-        let explained: Vec<usize> = explained.map(|&(at, _)| at).collect();
-        let others = told.count() - explained.len();
-        let (first, last) = (explained.iter().min()?, explained.iter().max()?);
+        let ats = explained.clone().map(|&(at, _)| at);
+        let while_bound = ats.clone().min()?..ats.max()?;
         let mut usual = courses.cpus(here(), COMES);
-        for stay in here().filter(|stay| (*first..*last).contains(&stay.first)) {
+        for stay in here().filter(|stay| while_bound.contains(&stay.first)) {
             usual.set(stay.cpu);
         }
         let once = comes.weight() - usual.weight();
-        let few = once * ONCE <= here().count() && others * EXPLAINED <= explained.len()
-            || (once + others) * EXPLAINED <= explained.len();
-        let is_bound = explained.len() >= TELLING && few;
+        let explained = explained.count();
+        let others = told.count() - explained;
+        let few = once * ONCE <= here().count() && others * EXPLAINED <= explained
+            || (once + others) * EXPLAINED <= explained;
+        let is_bound = explained >= TELLING && few;
         (is_bound && usual.weight() > 1).then_some(usual)
     }
 }

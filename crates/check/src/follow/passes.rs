@@ -319,11 +319,8 @@ mod tests {
         assert!(sched.is_idle(sibling));
         assert_eq!(to(&sched, sibling), own);
         assert!(goes_on(&sched));
-        assert!(!are_of_one_pass(
-            &sched,
-            own,
-            (CpuId(1), own),
-            (orig, sibling)
-        ));
+        let of_one = |moved| are_of_one_pass(&sched, own, moved, (orig, sibling));
+        assert!(!of_one((CpuId(1), own)), "from another queue");
+        assert!(!of_one((orig, sibling)), "once more");
     }
 }

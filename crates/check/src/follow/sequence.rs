@@ -26,9 +26,9 @@ pub(super) fn in_sequence(records: &[Record]) -> Vec<Record> {
     order.into_iter().map(|at| records[at].clone()).collect()
 }
 
-/// The first records of passes that come after another one: in a softirq that no other record tells from the one before, or in the
-/// same `schedule()`, where what was pulled sleeps. In the softirq a pass takes off one queue at once, with one charge of that at
-/// most, and puts that on the other one; and none comes back within a jiffy.
+/// The first records of passes that come after another one with no record between them that ends a call: in a softirq, or in the
+/// same `schedule()`, where what was pulled sleeps. In a softirq a pass takes all off a queue at once, which charges that queue once
+/// at most, and only then puts it on the other one. The next pass between the same queues comes a jiffy later.
 pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
     let mut passes = BTreeSet::new();
     let mut moving: BTreeMap<u32, Moved> = BTreeMap::new();
@@ -65,6 +65,7 @@ pub(super) fn further_passes(records: &[Record]) -> BTreeSet<usize> {
 
 /// A task that a pass moved, and what its CPU recorded after that.
 struct Moved {
+    /// When the last one was.
     ts: u64,
     irq: bool,
     softirq: bool,
@@ -81,7 +82,7 @@ impl Moved {
     /// Is the pass over, if another task is moved next?
     fn is_over(&self, next: &Moved) -> bool {
         if self.softirq {
-            let apart = next.ts - self.ts > SHORTEST_JIFFY_NS;
+            let apart = next.ts.saturating_sub(self.ts) > SHORTEST_JIFFY_NS;
             self.pair != next.pair || self.placed || self.charges > u32::from(!apart)
         } else {
             self.placed || self.charges > 0
