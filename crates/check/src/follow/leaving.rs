@@ -11,6 +11,13 @@ use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CpuId, TaskId, TaskState};
 
 impl Follower<'_> {
+    /// The kernel has taken a sleeper off its queue, which in ours may still be there (DELAY_DEQUEUE).
+    pub(super) fn take_sleeper_off(&mut self, task: TaskId) {
+        if self.sched.follow_delayed_dequeue(task) {
+            self.judge.mended("sleepers that were off their queue");
+        }
+    }
+
     /// After a record was followed: if it is the charge with which a task leaves its queue, it has left.
     pub(super) fn leave_queue_for_sleep(&mut self, r: &Record) {
         let (cpu, clock) = (CpuId(r.cpu), self.cpu(r.cpu).pending_clock);

@@ -26,6 +26,10 @@ impl Follower<'_> {
     pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
         if self.is_waking(r.cpu, pid) {
             self.place_delayed(r, pid);
+            // Who is still queued (DELAY_DEQUEUE) is woken where it is.
+            if let Some(task) = self.known(pid) {
+                self.take_sleeper_off(task);
+            }
             self.place(r, r.ts, pid);
             self.leave(pid, dest);
             return;

@@ -353,9 +353,7 @@ impl Follower<'_> {
         while next.is_some() {
             let task = next;
             next = self.sched.tasks[task].cfs_tasks_next;
-            if self.sched.follow_delayed_dequeue(task) {
-                self.judge.mended("sleepers that were off their queue");
-            }
+            self.take_sleeper_off(task);
         }
     }
 }

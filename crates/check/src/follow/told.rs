@@ -124,9 +124,7 @@ impl Follower<'_> {
             _ => return,
         };
         for task in gone {
-            if self.sched.follow_delayed_dequeue(task) {
-                self.judge.mended("sleepers that were off their queue");
-            }
+            self.take_sleeper_off(task);
         }
     }
 

@@ -143,9 +143,7 @@ impl Follower<'_> {
         let Some((ahead, task)) = leaves.zip(self.known(pid)) else {
             return;
         };
-        if self.sched.follow_delayed_dequeue(task) {
-            self.judge.mended("sleepers that were off their queue");
-        }
+        self.take_sleeper_off(task);
         if self.is_ordinary(task) && !self.sched.tasks[task].is_queued() {
             self.begin_placement(r, pid, task, wake_flags, ahead);
         }
