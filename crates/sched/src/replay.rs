@@ -54,7 +54,7 @@ pub struct NewIdle {
 }
 
 impl Sched {
-    /// Asks where a sleeping task would be woken.
+    /// Asks where a sleeping task would be woken. One that is queued after all stays as it is.
     pub fn ask_wakeup_cpu(
         &mut self,
         this_cpu: CpuId,
@@ -64,9 +64,13 @@ impl Sched {
     ) -> CpuId {
         self.set_time(now);
         let prev = self.tasks[task].wake_cpu;
-        self.tasks[task].state = TaskState::Waking;
+        let state = core::mem::replace(&mut self.tasks[task].state, TaskState::Waking);
         self.cpu_sums.mark_all();
-        self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU)
+        let cpu = self.select_task_rq(this_cpu, task, prev, wake_flags | WF_TTWU);
+        if self.tasks[task].is_queued() {
+            self.tasks[task].state = state;
+        }
+        cpu
     }
 
     /// Takes a sleeper off its queue whose dequeue was delayed: the other kernel did so earlier. False if there is

@@ -26,7 +26,7 @@ impl Follower<'_> {
     pub(super) fn migrate(&mut self, r: &Record, pid: i32, orig: u32, dest: u32) {
         if self.is_waking(r.cpu, pid) {
             self.place_delayed(r, pid);
-            // Who is still queued (DELAY_DEQUEUE) is woken where it is.
+            // Who leaves its CPU is no longer queued there (DELAY_DEQUEUE).
             if let Some(task) = self.known(pid) {
                 self.take_sleeper_off(task);
             }

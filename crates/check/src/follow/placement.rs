@@ -218,10 +218,6 @@ impl Follower<'_> {
         };
         let kernel = CpuId(placement.ahead.target);
         let question = placement.question;
-        // A damaged trace may have it run meanwhile.
-        if self.sched.tasks[question.task].is_queued() {
-            return;
-        }
         let (kind, mut answer) = if question.is_of_new_task() {
             ("fork", self.ask_placement_of_new(ts, pid, question, kernel))
         } else {
