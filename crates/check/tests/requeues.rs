@@ -1,6 +1,6 @@
-//! Who changes which CPUs a waiting task may use takes it off its queue and puts it back, with the groups above it.
+//! A task that is changed is taken off its queue, with the groups above it, and put back if it stays in its class.
 
-use fairwind_check::{Given, Measure, Recording, check};
+use fairwind_check::{Given, Measure, Recording, Report, check};
 use fairwind_sched::Release;
 use std::fs;
 use std::path::Path;
@@ -25,17 +25,43 @@ cpus=3
   <idle>-0   2d..2.  1.001220000: sched_switch:         swapper/2:0 [120] R ==> c:101 [120]
 ";
 
-#[test]
-fn a_group_is_put_back_with_its_only_task() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("requeues.txt");
-    fs::write(&path, BOUND_BEFORE_IT_RUNS).unwrap();
+/// One CPU of 6.12. `a` makes itself a real-time task while `b` waits.
+const LEAVES_THE_FAIR_CLASS: &str = "\
+cpus=1
+      sh-91  0dN.2.  1.000000000: sched_wakeup:         a:100 [120] CPU:000
+      sh-91  0dN.2.  1.000010000: sched_wakeup:         b:101 [120] CPU:000
+      sh-91  0d..2.  1.000200000: sched_switch:         sh:91 [120] S ==> a:100 [120]
+       a-100 0d..2.  1.001000000: sched_stat_runtime:   comm=a pid=100 runtime=800000 [ns]
+       a-100 0d..2.  1.001010000: put_prev_entity:      (ffffffff) se=0xa0 vruntime=800000 deadline=600000
+       a-100 0d..2.  1.001100000: sched_stat_runtime:   comm=a pid=100 runtime=100000 [ns]
+       a-100 0d..2.  1.001110000: sched_switch:         a:100 [98] S ==> b:101 [120]
+";
+
+/// What a report says of a change that was not followed.
+const NOT_MADE: &str = "probes of calls that ours did not make";
+
+fn report_on(trace: &str, name: &str) -> Report {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, trace).unwrap();
     let given = Given {
         release: Some(Release::V6_12),
         ..Given::default()
     };
-    let report = check(&Recording::open(&path, given).unwrap());
-    let not_made = "probes of calls that ours did not make";
-    assert_eq!(report.mended.get(not_made), None);
+    check(&Recording::open(&path, given).unwrap())
+}
+
+#[test]
+fn the_charge_of_a_task_that_leaves_the_fair_class_asks_for_no_reschedule() {
+    let report = report_on(LEAVES_THE_FAIR_CLASS, "leaves_fair.txt");
+    let asked = report.scores.get(&Measure::Preemption);
+    assert_eq!(asked.map_or(0, |score| score.count.decisions), 0);
+    assert_eq!(report.mended.get(NOT_MADE), None);
+}
+
+#[test]
+fn a_group_is_put_back_with_its_only_task() {
+    let report = report_on(BOUND_BEFORE_IT_RUNS, "requeues.txt");
+    assert_eq!(report.mended.get(NOT_MADE), None);
     let state = report.scores[&Measure::State].count;
     assert_eq!(
         (state.decisions, state.agree),

@@ -326,6 +326,8 @@ impl Sched {
         if self.is_fair(curr) {
             let cfs_rq = self.ses[self.tasks[curr].se].cfs_rq;
             (self.fair.update_curr)(self, cfs_rq);
+        } else {
+            self.update_curr_rt(cpu);
         }
     }
 

@@ -209,7 +209,20 @@ impl Follower<'_> {
             return clock.max(held);
         }
         self.sched.ses[se].exec_start = ts.saturating_sub(runtime);
+        if (ts..ts.saturating_add(PLAUSIBLE_NS)).contains(&clock) {
+            self.date_groups_back(se, clock - ts);
+        }
         self.clock_at(cpu, ts)
+    }
+
+    /// The clock of a queue was taken to be later than it was, since before the groups above an entity began to run.
+    fn date_groups_back(&mut self, se: SeId, by: u64) {
+        let mut group = self.sched.ses[se].parent;
+        while group.is_some() {
+            let entity = &mut self.sched.ses[group];
+            entity.exec_start = entity.exec_start.saturating_sub(by);
+            group = entity.parent;
+        }
     }
 
     /// Is a charge in an interrupt that of a tick, and what is placed next another call's? The entity comes to a queue where

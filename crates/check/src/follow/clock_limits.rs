@@ -54,7 +54,7 @@ impl Follower<'_> {
             charges.next = None;
             *limit = u64::MAX;
             let curr = rq.curr;
-            if curr == rq.idle || tasks[curr].class != Class::Fair || at == 0 {
+            if !matches!(tasks[curr].class, Class::Fair | Class::Rt) || at == 0 {
                 continue;
             }
             let since = charges.made_of(curr).unwrap_or(0).max(at - 1);

@@ -22,7 +22,7 @@ pub(super) const ENQUEUE_RESTORE: u64 = 2;
 
 impl Follower<'_> {
     /// The task of an entity that a probe has shown before.
-    fn task_at(&self, address: u64) -> Option<TaskId> {
+    pub(super) fn task_at(&self, address: u64) -> Option<TaskId> {
         let se = *self.addresses.get(&address)?;
         let task = self.sched.ses[se].task;
         task.is_some().then_some(task)
@@ -121,7 +121,7 @@ impl Follower<'_> {
             return;
         };
         // What another CPU runs only a change puts.
-        let leaves = cpu.0 != r.cpu || self.goes_on_elsewhere(r.cpu);
+        let leaves = cpu.0 != r.cpu || self.goes_on_elsewhere(r.cpu, self.at);
         if !self.sched.is_fair(task) || !leaves {
             return;
         }
@@ -136,11 +136,11 @@ impl Follower<'_> {
 
     /// Does a CPU go on without a task of the fair class having been put or set, or switch from one of another class? One that is
     /// queued after another charge comes back from there. Where an interrupt begins, nothing of the call is still to come.
-    fn goes_on_elsewhere(&self, cpu: u32) -> bool {
-        let own = self.times.records_of(cpu, self.at + 1).iter();
+    pub(super) fn goes_on_elsewhere(&self, cpu: u32, at: usize) -> bool {
+        let own = self.times.records_of(cpu, at + 1).iter();
         let own = own.map(|&at| &self.records[at]);
         let next = own.clone().next();
-        if next.is_some_and(|next| next.irq) && !self.records[self.at].irq {
+        if next.is_some_and(|next| next.irq) && !self.records[at].irq {
             return true;
         }
         let is_charge = |r: &&Record| matches!(r.what, What::Runtime { .. });

@@ -7,7 +7,7 @@
 //!        times. A tick asks for the balancing softirq of its CPU, and others to balance for those that are idle: both are
 //!        followed here, and then in `balance`. An interrupt that finds a real-time task is that of the fair server's timer, too,
 //!        if that is due.
-//! Deviations. Where the kernel's clocks are not told, each timer interrupt of a CPU that is idle or runs an RT task counts
+//! Deviations. Where the kernel's clocks are not told, each timer interrupt of a CPU that is idle counts
 //!        as a tick while the tick is not stopped. If it wakes somebody on an idle CPU, the tick comes after that: which of
 //!        the two timers had expired first is not recorded.
 
@@ -35,8 +35,7 @@ pub(super) struct Charged {
 }
 
 impl Follower<'_> {
-    /// The timer's interrupt begins. A fair task's tick shows as a charge; that of an RT task or an idle CPU is taken to
-    /// run now.
+    /// The timer's interrupt begins. A task's tick shows as a charge; that of an idle CPU is taken to run now.
     pub(super) fn timer(&mut self, r: &Record) {
         let cpu = CpuId(r.cpu);
         let may_tick = self.jiffies.timer(r.cpu, self.tick_reads(r));
@@ -50,8 +49,8 @@ impl Follower<'_> {
         if self.sched.tasks[curr].class == Class::Rt {
             self.serve_fair_tasks(r);
         }
-        if may_tick && (idle || self.sched.tasks[curr].class == Class::Rt) {
-            if idle && self.wakes_in_timer(r.cpu) {
+        if may_tick && idle {
+            if self.wakes_in_timer(r.cpu) {
                 self.cpu(r.cpu).tick_waits = true;
                 return;
             }
@@ -201,11 +200,17 @@ impl Follower<'_> {
                 What::Migrate { .. } => pulls = true,
                 What::Runtime { .. } => {}
                 What::Probe { point, address, .. } => match point {
+                    // It leaves the fair class.
+                    ProbePoint::PutPrevEntity if self.goes_on_elsewhere(r.cpu, at) => return false,
                     ProbePoint::PutPrevEntity => put_prev = put_prev.or(Some(*address)),
                     ProbePoint::SetNextEntity if put_prev == Some(*address) => return unlocked,
                     // What a limit's timer puts back charges as it is placed.
                     ProbePoint::PlaceEntity if r.hardirq() => {
                         return self.known(pid).is_none_or(|task| self.is_of_tick(task, at));
+                    }
+                    // It comes back to the fair class.
+                    ProbePoint::PlaceEntity if self.task_at(*address) == self.known(pid) => {
+                        return false;
                     }
                     _ => {}
                 },

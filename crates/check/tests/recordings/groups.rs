@@ -48,7 +48,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10454, 9195),
+            (Measure::State, 10454, 9200),
             (Measure::Pick, 913, 910),
             (Measure::Preemption, 876, 873),
             (Measure::Placement, 532, 527),
@@ -90,7 +90,7 @@ fn weights_that_change_of_6_12() {
     expect(
         "weights-6.12",
         &[
-            (Measure::State, 8284, 7744),
+            (Measure::State, 8284, 7763),
             (Measure::Pick, 1322, 1322),
             (Measure::Preemption, 1331, 1329),
             (Measure::Placement, 256, 251),
@@ -132,7 +132,7 @@ fn yields_in_groups_of_6_12() {
     expect(
         "yields-6.12",
         &[
-            (Measure::State, 46643, 46236),
+            (Measure::State, 46643, 46254),
             (Measure::Pick, 17098, 17098),
             (Measure::Preemption, 658, 657),
             (Measure::Placement, 229, 224),
@@ -146,7 +146,7 @@ fn yields_in_groups_of_6_1() {
     expect(
         "yields-6.1",
         &[
-            (Measure::State, 49884, 49830),
+            (Measure::State, 49884, 49831),
             (Measure::Pick, 27636, 27497),
             (Measure::Preemption, 643, 643),
             (Measure::Placement, 222, 219),
@@ -174,7 +174,7 @@ fn idle_groups_of_6_12() {
     expect(
         "idle-groups-6.12",
         &[
-            (Measure::State, 16465, 15423),
+            (Measure::State, 16465, 15425),
             (Measure::Pick, 2795, 2795),
             (Measure::Preemption, 1829, 1829),
             (Measure::Placement, 1626, 1620),
@@ -188,7 +188,7 @@ fn idle_groups_of_6_1() {
     expect(
         "idle-groups-6.1",
         &[
-            (Measure::State, 10315, 10063),
+            (Measure::State, 10315, 10065),
             (Measure::Pick, 4358, 4346),
             (Measure::Preemption, 2795, 2789),
             (Measure::Placement, 2894, 2882),
@@ -202,7 +202,7 @@ fn limits_set_late_of_6_12() {
     expect(
         "late-limits-6.12",
         &[
-            (Measure::State, 7403, 6837),
+            (Measure::State, 7403, 6838),
             (Measure::Pick, 707, 705),
             (Measure::Preemption, 598, 595),
             (Measure::Placement, 577, 557),
@@ -230,7 +230,7 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 11008),
+            (Measure::State, 12873, 11010),
             (Measure::Pick, 1458, 1454),
             (Measure::Preemption, 1262, 1260),
             (Measure::Placement, 746, 732),
@@ -258,7 +258,7 @@ fn groups_that_are_removed_of_6_12() {
     expect(
         "removed-groups-6.12",
         &[
-            (Measure::State, 14717, 13731),
+            (Measure::State, 14717, 13740),
             (Measure::Pick, 2367, 2365),
             (Measure::Preemption, 2780, 2780),
             (Measure::Placement, 841, 835),
@@ -328,7 +328,7 @@ fn nested_groups_on_one_cpu() {
     expect(
         "nested-1cpu-6.12",
         &[
-            (Measure::State, 8520, 8435),
+            (Measure::State, 8520, 8449),
             (Measure::Pick, 1755, 1755),
             (Measure::Preemption, 1252, 1252),
         ],
@@ -366,9 +366,9 @@ fn policies_that_tasks_of_groups_give_themselves() {
     expect(
         "grouped-policies-6.12",
         &[
-            (Measure::State, 68384, 63999),
-            (Measure::Pick, 3882, 3858),
-            (Measure::Preemption, 1583, 1580),
+            (Measure::State, 68386, 67486),
+            (Measure::Pick, 3882, 3881),
+            (Measure::Preemption, 1328, 1325),
             (Measure::Placement, 1349, 1342),
             (Measure::Balance, 16, 16),
         ],

@@ -78,8 +78,8 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2012, 1849),
-            (Measure::Preemption, 1747, 1712),
+            (Measure::Pick, 2005, 1846),
+            (Measure::Preemption, 1747, 1711),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
             (Measure::Placement, 790, 784),
             (Measure::Balance, 8, 3),
@@ -200,7 +200,7 @@ fn sessions_of_6_12() {
     expect(
         "sessions-6.12",
         &[
-            (Measure::State, 9116, 9013),
+            (Measure::State, 9116, 9018),
             (Measure::Pick, 1843, 1843),
             (Measure::Preemption, 1507, 1507),
             (Measure::Placement, 385, 382),
@@ -342,7 +342,7 @@ fn realtime_of_6_12() {
         &[
             (Measure::State, 1746, 1746),
             (Measure::Pick, 207, 207),
-            (Measure::Preemption, 110, 110),
+            (Measure::Preemption, 108, 108),
             (Measure::Placement, 335, 332),
             (Measure::Balance, 49, 41),
         ],
@@ -526,7 +526,7 @@ fn policies_and_classes_of_6_12() {
         &[
             (Measure::State, 12534, 12534),
             (Measure::Pick, 1754, 1754),
-            (Measure::Preemption, 1026, 1026),
+            (Measure::Preemption, 1019, 1019),
             (Measure::Placement, 464, 462),
             (Measure::Balance, 22, 22),
         ],
@@ -582,7 +582,7 @@ fn running_tasks_made_real_time_ones_by_commands() {
         &[
             (Measure::State, 23909, 23902),
             (Measure::Pick, 4063, 4061),
-            (Measure::Preemption, 3138, 3136),
+            (Measure::Preemption, 3126, 3124),
             (Measure::Placement, 875, 870),
             (Measure::Balance, 123, 109),
         ],
@@ -596,7 +596,7 @@ fn fair_tasks_that_the_fair_server_lets_run() {
         &[
             (Measure::State, 2312, 2312),
             (Measure::Pick, 238, 238),
-            (Measure::Preemption, 139, 139),
+            (Measure::Preemption, 138, 138),
             (Measure::Placement, 311, 304),
         ],
     );
