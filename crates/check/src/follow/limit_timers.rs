@@ -1,8 +1,9 @@
 //! Interrupts that tell when, and on which CPU, a limit's timer expired.
 //!
 //! Model.      A timer interrupt that neither ticks nor wakes anybody, shortly before a limit's timer expires, is that timer's: its
-//!             periods began a little earlier than believed. One that charges the running tasks of other CPUs puts throttled queues
-//!             back there, where the timer's interrupt does so itself (6.1): it has the timer that refilled them.
+//!             periods began a little earlier than believed. Another interrupt that begins just before lasts until then, and serves
+//!             it, too, if the CPU's next one comes much later. One that charges the running tasks of other CPUs puts throttled
+//!             queues back there, where the timer's interrupt does so itself (6.1): it has the timer that refilled them.
 //! Units.      ns of the trace clock.
 //! Source.     kernel/sched/fair.c `sched_cfs_period_timer`, `distribute_cfs_runtime` @ 6.1, 6.12; kernel/time/hrtimer.c
 //!             `hrtimer_interrupt`.
@@ -14,6 +15,8 @@ use fairwind_sched::{CfsRqId, CpuId, GroupId};
 
 /// No timer is believed to expire later than it does by more than this.
 const EARLY_NS: u64 = 100_000;
+/// An interrupt that comes so many times as long after a timer expires as another one comes before is not that timer's.
+const MUCH_LATER: u64 = 8;
 
 impl Follower<'_> {
     /// A timer interrupt begins: what it tells of the timers that are armed.
@@ -40,6 +43,28 @@ impl Follower<'_> {
         }
         if let (group, Kind::Period) = timer {
             self.sched.groups[group].bandwidth.period_expires = r.ts;
+        }
+    }
+
+    /// Until when the timer interrupt that begins lasts at least: it serves a limit's timer, too, that expires soon after it began
+    /// and long before the CPU's next one, which would have come for it, unless the CPU is known to have gone on by then. Where the
+    /// interrupt puts queues back itself, that tells.
+    pub(super) fn lasts_until(&self, r: &Record) -> u64 {
+        if self.facts.returns_in_order() {
+            return r.ts;
+        }
+        let next = self.phases.next_interrupt(r.cpu, r.ts).unwrap_or(u64::MAX);
+        let Some((expires, _)) = self.due(r.cpu, next) else {
+            return r.ts;
+        };
+        let (early, late) = (expires.saturating_sub(r.ts), next - expires);
+        let mut own = self.times.records_of(r.cpu, self.at + 1).iter();
+        let goes_on = own.find(|&&at| !self.records[at].hardirq());
+        let served = goes_on.is_none_or(|&at| self.records[at].ts > expires);
+        if served && early.saturating_mul(MUCH_LATER) < late {
+            expires.max(r.ts)
+        } else {
+            r.ts
         }
     }
 

@@ -184,8 +184,8 @@ impl Follower<'_> {
 
     /// A timer interrupt begins.
     pub(super) fn timers_expire(&mut self, r: &Record) {
-        self.cpu(r.cpu).in_timers = Some(r.ts);
         self.tell_timers(r);
+        self.cpu(r.cpu).in_timers = Some(self.lasts_until(r));
         self.run_timers(r.cpu, r.ts, self.interrupt_charges(r.cpu, self.at));
     }
 
@@ -196,7 +196,7 @@ impl Follower<'_> {
             return;
         };
         if r.hardirq() && r.what != What::Timer {
-            self.cpu(r.cpu).in_timers = Some(r.ts);
+            self.cpu(r.cpu).in_timers = Some(since.max(r.ts));
             let charges = self.is_charged_by(r.cpu, r) || self.interrupt_charges(r.cpu, self.at);
             self.run_timers(r.cpu, r.ts, charges);
         } else {

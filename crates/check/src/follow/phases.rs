@@ -95,6 +95,13 @@ impl Phases {
             .then_some(expired)
     }
 
+    /// When a CPU's next timer interrupt begins.
+    pub(super) fn next_interrupt(&self, cpu: u32, since: u64) -> Option<u64> {
+        let interrupts = self.interrupts.get(&cpu)?;
+        let next = interrupts.partition_point(|&interrupt| interrupt <= since);
+        interrupts.get(next).copied()
+    }
+
     /// The CPU whose interrupt it is when a timer expires next that is believed on `cpu`.
     pub(super) fn serving_cpu(&self, cpu: u32, expires: u64, period: u64) -> u32 {
         let lateness = |interrupts: &[u64]| -> u64 {

@@ -182,17 +182,26 @@ impl Follower<'_> {
             return None;
         }
         let (at, clock) = self.cpus[r.cpu as usize].put_back?;
-        let places = |before: &Record| {
-            before.what.probed() == Some(ProbePoint::PlaceEntity) && before.context() == r.context()
-        };
-        let first = self.first_probe(r.cpu, self.at, places)?;
-        (first <= at).then_some(clock)
+        (self.first_placed(r)? <= at).then_some(clock)
     }
 
-    /// Which entity an interrupt of a CPU places that no probe has shown before, and wakes nobody: that of a throttled queue there,
-    /// if there is only one of which none has been shown.
+    /// The first of the placements that come one upon the other until this record.
+    fn first_placed(&self, r: &Record) -> Option<usize> {
+        self.first_probe(r.cpu, self.at, |before| {
+            before.what.probed() == Some(ProbePoint::PlaceEntity) && before.context() == r.context()
+        })
+    }
+
+    /// Is what is placed a group above a task, which was placed just before?
+    fn places_task(&self, r: &Record) -> bool {
+        let first = self.first_placed(r).map(|first| &self.records[first].what);
+        matches!(first, Some(What::Probe { address, .. }) if self.task_at(*address).is_some())
+    }
+
+    /// Which entity an interrupt of a CPU places that no probe has shown before, and queues no task: that of a throttled queue
+    /// there, if there is only one of which none has been shown.
     fn throttled_unseen(&self, r: &Record) -> Option<SeId> {
-        if !r.irq || self.cpus[r.cpu as usize].waking.is_some() {
+        if !r.irq || self.cpus[r.cpu as usize].waking.is_some() || self.places_task(r) {
             return None;
         }
         let mut there = self.groups.values().filter_map(|&group| {

@@ -103,13 +103,20 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         self.take_effects(r.cpu);
         self.sched.sched_tick(cpu, clock);
-        let mut effects = std::mem::take(&mut self.sched.effects);
+        let effects = std::mem::take(&mut self.sched.effects);
+        let asks = |effect: &Effect| {
+            matches!(effect, Effect::RaiseSoftirq { .. } | Effect::KickIlb { .. })
+        };
+        let (mut asked, others): (Vec<Effect>, Vec<Effect>) = effects.into_iter().partition(asks);
+        // The timers that the tick armed are this CPU's, and not those of whom it asks to balance.
+        self.sched.effects = others;
+        self.take_effects(r.cpu);
         let raised_again =
             !r.interrupts_softirq && std::mem::take(&mut self.cpu(r.cpu).raised_again);
         if std::mem::take(&mut self.cpu(r.cpu).softirq_waits) || raised_again {
-            effects.insert(0, Effect::RaiseSoftirq { cpu });
+            asked.insert(0, Effect::RaiseSoftirq { cpu });
         }
-        for effect in effects {
+        for effect in asked {
             match effect {
                 Effect::RaiseSoftirq { cpu } if self.ticks_again(cpu.0) => {
                     self.cpu(cpu.0).softirq_waits = true;
@@ -117,10 +124,9 @@ impl Follower<'_> {
                 // It runs once the tick is over, and so has been recorded.
                 Effect::RaiseSoftirq { cpu } => self.softirq(r, cpu, clock.max(r.ts)),
                 Effect::KickIlb { cpu } => self.kick(r, cpu),
-                other => self.sched.effects.push(other),
+                _ => {}
             }
         }
-        self.take_effects(r.cpu);
     }
 
     /// When the tick of a timer interrupt reads the time: just before it charges the running task. One after which another

@@ -1,6 +1,6 @@
 //! Recordings with groups.
 
-use super::expect;
+use super::{expect, report};
 use fairwind_check::Measure;
 
 #[test]
@@ -8,11 +8,32 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4882),
+            (Measure::State, 5293, 4884),
             (Measure::Pick, 323, 323),
             (Measure::Preemption, 256, 256),
             (Measure::Placement, 296, 292),
             (Measure::Balance, 29, 23),
+        ],
+    );
+}
+
+#[test]
+fn queues_go_back_to_work_when_they_are_refilled() {
+    let report = report("limits-6.12");
+    let late = "queues with runtime that were throttled";
+    assert_eq!(report.mended.get(late), None);
+}
+
+#[test]
+fn limits_of_groups_that_pulls_queue() {
+    expect(
+        "pulled-limits-6.12",
+        &[
+            (Measure::State, 7481, 6605),
+            (Measure::Pick, 614, 611),
+            (Measure::Preemption, 468, 467),
+            (Measure::Placement, 392, 385),
+            (Measure::Balance, 28, 26),
         ],
     );
 }
