@@ -5,7 +5,8 @@
 //!         at once, but for a tick of its CPU that has begun. Probes show the queue's entity and then those of the groups above
 //!         that had been taken off their queues, too; a charge may come between. An entity that none has shown before, placed in
 //!         an interrupt that wakes nobody, is that of the CPU's only throttled queue of which none has been shown. Where the
-//!         interrupt that gives runtime itself puts queues back (6.1), those that it gave runtime to before that one are back, too.
+//!         interrupt that gives runtime itself puts queues back (6.1), those that it gave runtime to before that one are back, too,
+//!         and all of them by its last record.
 //!         What another CPU is asked to put back, it puts back by one clock.
 //! Source. kernel/sched/fair.c `unthrottle_cfs_rq`, `distribute_cfs_runtime`, `__cfsb_csd_unthrottle` @ 6.1, 6.12.
 
@@ -42,9 +43,22 @@ impl Follower<'_> {
                     }
                     continue;
                 }
-                self.put_back(r, cfs_rq, self.clock_at(cpu, r.ts));
+                let back = if under_way {
+                    r.ts
+                } else {
+                    self.refilled_by(group, r)
+                };
+                self.put_back(r, cfs_rq, self.clock_at(cpu, back));
             }
         }
+    }
+
+    /// When the interrupt that gave a group's queues runtime recorded last: this record may come long after it.
+    fn refilled_by(&self, group: GroupId, r: &Record) -> u64 {
+        self.limits.refills.get(&group).map_or(r.ts, |&at| {
+            let last = self.rest_of_interrupt(at).last();
+            last.unwrap_or(&self.records[at]).ts
+        })
     }
 
     /// Before a record of an idle CPU that was asked to schedule, though nobody is queued there: a queue has been put back, with
