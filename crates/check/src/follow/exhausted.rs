@@ -41,7 +41,8 @@ impl Follower<'_> {
         }
     }
 
-    /// A task that could run is put back. If its CPU goes idle without it, a queue above it is out of runtime.
+    /// A task that could run is put back. If its CPU goes idle without it, a queue above it is out of runtime; but while the pool
+    /// is being refilled it may have been that only until then.
     pub(super) fn exhaust_before_idling(
         &mut self,
         r: &Record,
@@ -59,7 +60,8 @@ impl Follower<'_> {
         let Some(cfs_rq) = self.likely_exhausted(limited) else {
             return;
         };
-        if !self.refilled_since_charge(cfs_rq) {
+        let group = self.sched.cfs_rqs[cfs_rq].tg;
+        if !self.refilled_since_charge(cfs_rq) && !self.is_being_refilled(group) {
             self.exhaust(cfs_rq, clock);
         }
     }

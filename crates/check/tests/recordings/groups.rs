@@ -8,9 +8,9 @@ fn limits_of_6_12() {
     expect(
         "limits-6.12",
         &[
-            (Measure::State, 5293, 4884),
-            (Measure::Pick, 323, 323),
-            (Measure::Preemption, 256, 256),
+            (Measure::State, 5295, 4908),
+            (Measure::Pick, 324, 324),
+            (Measure::Preemption, 257, 257),
             (Measure::Placement, 296, 292),
             (Measure::Balance, 29, 23),
         ],
