@@ -4,7 +4,7 @@
 //!         the running task, or because an idle CPU is asked to schedule or runs one of its tasks; where nothing will tell when,
 //!         at once, but for a tick of its CPU that has begun. Probes show the queue's entity and then those of the groups above
 //!         that had been taken off their queues, too; a charge may come between. An entity that none has shown before, placed in
-//!         an interrupt that wakes nobody, is that of the CPU's only throttled queue of which none has been shown. Where the
+//!         an interrupt that queues no task, is that of the CPU's only throttled queue of which none has been shown. Where the
 //!         interrupt that gives runtime itself puts queues back (6.1), those that it gave runtime to before that one are back, too,
 //!         and all of them by its last record.
 //!         What another CPU is asked to put back, it puts back by one clock.

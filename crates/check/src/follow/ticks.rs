@@ -103,13 +103,11 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         self.take_effects(r.cpu);
         self.sched.sched_tick(cpu, clock);
-        let effects = std::mem::take(&mut self.sched.effects);
-        let asks = |effect: &Effect| {
+        let asks = |effect: &mut Effect| {
             matches!(effect, Effect::RaiseSoftirq { .. } | Effect::KickIlb { .. })
         };
-        let (mut asked, others): (Vec<Effect>, Vec<Effect>) = effects.into_iter().partition(asks);
+        let mut asked: Vec<Effect> = self.sched.effects.extract_if(.., asks).collect();
         // The timers that the tick armed are this CPU's, and not those of whom it asks to balance.
-        self.sched.effects = others;
         self.take_effects(r.cpu);
         let raised_again =
             !r.interrupts_softirq && std::mem::take(&mut self.cpu(r.cpu).raised_again);
@@ -127,6 +125,7 @@ impl Follower<'_> {
                 _ => {}
             }
         }
+        self.take_effects(r.cpu);
     }
 
     /// When the tick of a timer interrupt reads the time: just before it charges the running task. One after which another
