@@ -109,6 +109,10 @@ pub(super) fn refine(
         near(course, &kept(path), &NEAR, &ROUND)
     });
     search.move_changes();
+    search.repeat(MOST_ROUNDS, |search| {
+        search.move_nearly();
+        search.tune_values(kept, &NEAR, &ROUND);
+    });
     search.found()
 }
 

@@ -8,7 +8,6 @@
 use super::Follower;
 use super::group_courses::Courses;
 use super::learned::Learned;
-use super::tries::decisions;
 use super::{profiles, quotas, weights};
 use crate::facts::Facts;
 use crate::record::Record;
@@ -60,7 +59,7 @@ impl Settings {
             });
             follower.limits.are_tried = true;
             follower.follow();
-            decisions(follower.judge.disagreements)
+            follower.judge.disagreements
         });
         Settings {
             profiles,

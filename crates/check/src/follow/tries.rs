@@ -1,14 +1,7 @@
 //! Following a recording with several settings, to see with which ours decides as the kernel did.
 
-use crate::judge::{Disagreement, Measure};
 use std::num::NonZero;
 use std::thread;
-
-/// Where ours decided otherwise, whatever state led to that.
-pub(super) fn decisions(mut all: Vec<Disagreement>) -> Vec<Disagreement> {
-    all.retain(|d| d.measure != Measure::State);
-    all
-}
 
 /// What each of them comes to, on all CPUs.
 pub(super) fn side_by_side<T: Sync, U: Send>(all: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U> {

@@ -139,11 +139,23 @@ fn weights_that_only_decisions_tell_of_6_1() {
     expect(
         "nested-weights-6.1",
         &[
-            (Measure::State, 6761, 6505),
-            (Measure::Pick, 1210, 1194),
+            (Measure::State, 6761, 6515),
+            (Measure::Pick, 1210, 1195),
             (Measure::Preemption, 1512, 1510),
             (Measure::Placement, 631, 625),
-            (Measure::Balance, 125, 114),
+            (Measure::Balance, 126, 113),
+        ],
+    );
+}
+
+#[test]
+fn weights_that_a_shell_sets_on_one_cpu_of_6_1() {
+    expect(
+        "set-weights-6.1",
+        &[
+            (Measure::State, 1597, 1562),
+            (Measure::Pick, 863, 861),
+            (Measure::Preemption, 718, 718),
         ],
     );
 }
@@ -182,7 +194,7 @@ fn yields_beside_a_group_of_6_1() {
         "yields-beside-6.1",
         &[
             (Measure::State, 67267, 66114),
-            (Measure::Pick, 32746, 32585),
+            (Measure::Pick, 32747, 32590),
             (Measure::Preemption, 2444, 2422),
             (Measure::Placement, 23430, 22500),
             (Measure::Balance, 46, 38),
@@ -237,9 +249,9 @@ fn limits_set_late_of_6_1() {
     expect(
         "late-limits-6.1",
         &[
-            (Measure::State, 2423, 2263),
-            (Measure::Pick, 521, 518),
-            (Measure::Preemption, 587, 579),
+            (Measure::State, 2423, 2265),
+            (Measure::Pick, 523, 520),
+            (Measure::Preemption, 591, 582),
             (Measure::Placement, 485, 479),
             (Measure::Balance, 59, 51),
         ],
@@ -251,11 +263,11 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 11010),
-            (Measure::Pick, 1458, 1454),
-            (Measure::Preemption, 1262, 1260),
-            (Measure::Placement, 746, 732),
-            (Measure::Balance, 116, 105),
+            (Measure::State, 12875, 11170),
+            (Measure::Pick, 1462, 1459),
+            (Measure::Preemption, 1264, 1260),
+            (Measure::Placement, 746, 733),
+            (Measure::Balance, 116, 106),
         ],
     );
 }
@@ -265,9 +277,9 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4685, 4276),
-            (Measure::Pick, 1207, 1187),
-            (Measure::Preemption, 1400, 1377),
+            (Measure::State, 4685, 4285),
+            (Measure::Pick, 1211, 1193),
+            (Measure::Preemption, 1406, 1385),
             (Measure::Placement, 827, 807),
             (Measure::Balance, 111, 105),
         ],
@@ -293,11 +305,11 @@ fn groups_that_are_removed_of_6_1() {
     expect(
         "removed-groups-6.1",
         &[
-            (Measure::State, 5188, 4675),
-            (Measure::Pick, 2074, 2009),
-            (Measure::Preemption, 2836, 2796),
+            (Measure::State, 5188, 4792),
+            (Measure::Pick, 2115, 2095),
+            (Measure::Preemption, 2836, 2822),
             (Measure::Placement, 1021, 1012),
-            (Measure::Balance, 69, 49),
+            (Measure::Balance, 63, 54),
         ],
     );
 }
@@ -361,7 +373,7 @@ fn a_limit_that_is_raised_by_half() {
     expect(
         "raised-limits-6.1",
         &[
-            (Measure::State, 2270, 2134),
+            (Measure::State, 2270, 2136),
             (Measure::Pick, 1264, 1248),
             (Measure::Preemption, 954, 954),
         ],

@@ -8,7 +8,7 @@ use super::{Course, Courses, value_at};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As many disagreements as a change must save.
-pub(super) const COST_OF_CHANGE: usize = 12;
+pub(in crate::follow) const COST_OF_CHANGE: usize = 12;
 
 /// What follows from courses: at which records ours decides otherwise.
 #[derive(Clone)]
@@ -21,16 +21,17 @@ pub(super) struct Run {
 type Spans = Vec<(usize, usize)>;
 
 impl Run {
-    /// How many disagreements and changes there are.
-    pub(super) fn cost(&self) -> usize {
-        let changes = self.courses.0.values().map(|course| course.len() - 1);
+    /// How many disagreements there are, and changes that were not shown.
+    pub(super) fn cost(&self, shown: &Courses) -> usize {
+        let paths = self.courses.0.keys();
+        let changes = paths.map(|path| self.courses.changes_beside(path, shown).count());
         self.misses.len() + COST_OF_CHANGE * changes.max().unwrap_or(0)
     }
 }
 
 /// The courses of the first run, but for these groups, which have those of the run that is the best at each time.
-pub(super) fn best_of(runs: &[Run], paths: &[String]) -> Courses {
-    let spans = spans(runs, paths);
+pub(super) fn best_of(runs: &[Run], paths: &[String], shown: &Courses) -> Courses {
+    let spans = spans(runs, paths, shown);
     let mut best = runs[0].courses.clone();
     for path in paths {
         let courses: Vec<&Course> = runs.iter().map(|run| &run.courses.0[path]).collect();
@@ -56,12 +57,17 @@ fn joined(courses: &[&Course], spans: &Spans) -> Course {
 }
 
 /// The spans of records in which one run is better than the others, so that the fewest disagreements and changes of these
-/// groups' settings are left. In the end it is the first run.
-fn spans(runs: &[Run], paths: &[String]) -> Spans {
+/// groups' settings that were not shown are left. In the end it is the first run.
+fn spans(runs: &[Run], paths: &[String], shown: &Courses) -> Spans {
     let values = |run: usize, at: usize| {
         let courses = paths.iter().map(move |path| &runs[run].courses.0[path]);
         courses.map(move |course| value_at(course, at))
     };
+    let own_changes = |run: &Run| -> BTreeSet<usize> {
+        let changes = |path: &String| run.courses.changes_beside(path, shown).collect::<Vec<_>>();
+        paths.iter().flat_map(changes).collect()
+    };
+    let own_changes: Vec<BTreeSet<usize>> = runs.iter().map(own_changes).collect();
     let mut events: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (run, of_run) in runs.iter().enumerate() {
         for &at in &of_run.misses {
@@ -78,7 +84,11 @@ fn spans(runs: &[Run], paths: &[String]) -> Spans {
     let mut last = 0;
     for (&at, misses) in events.iter().chain([(&end, &Vec::new())]) {
         let cost = |from: usize, to: usize| {
-            let changes = !values(from, last).eq(values(to, at));
+            let changes = if from == to {
+                own_changes[to].contains(&at)
+            } else {
+                !values(from, last).eq(values(to, at))
+            };
             costs[from] + if changes { COST_OF_CHANGE } else { 0 }
         };
         let come = (0..runs.len()).map(|to| {
@@ -131,6 +141,7 @@ mod tests {
             spans(
                 &[run(10, one), run(20, other), run(30, third)],
                 &["/a".to_owned()],
+                &Courses::default(),
             )
         };
         let many = (0, 2000);
@@ -146,6 +157,24 @@ mod tests {
         // One after the other.
         let three = spans(&[(100, 500)], &[(400, 900)], &[(100, 300), (600, 100)]);
         assert_eq!(three, [(0, 1), (400, 2), (600, 0)]);
+    }
+
+    #[test]
+    fn a_change_that_was_shown_need_save_nothing() {
+        let shown = Courses::default().with("/a", vec![(0, 20), (500, 10)]);
+        let constant = run(10, &[(0, 5)]);
+        let changes = Run {
+            courses: shown.clone(),
+            misses: Vec::new(),
+        };
+        let best = |shown: &Courses| {
+            let runs = [constant.clone(), changes.clone()];
+            best_of(&runs, &["/a".to_owned()], shown).0["/a"].clone()
+        };
+        assert_eq!(best(&shown), [(0, 20), (500, 10)]);
+        assert_eq!(best(&Courses::default()), [(0, 10)]);
+        assert_eq!(changes.cost(&shown), 0);
+        assert_eq!(changes.cost(&Courses::default()), COST_OF_CHANGE);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod best_course;
 mod search;
 
+pub(super) use best_course::COST_OF_CHANGE;
 pub(super) use search::{Search, near};
 use std::collections::BTreeMap;
 
@@ -35,6 +36,14 @@ impl Courses {
             let (_, value) = changes.find(|(from, _)| *from == at)?;
             Some((path, *value))
         })
+    }
+
+    /// The records with which a group's value changes, but for the changes that others have, too.
+    fn changes_beside(&self, path: &str, others: &Courses) -> impl Iterator<Item = usize> {
+        let in_others = others.0.get(path).map_or(&[][..], Vec::as_slice);
+        let changes = self.0[path].iter().skip(1);
+        let own = changes.filter(|change| !in_others.contains(change));
+        own.map(|(at, _)| *at)
     }
 
     /// How many changes there are.

@@ -19,7 +19,10 @@ const MOST_TURNS: usize = 4;
 /// A value lasts for so long at least.
 const LEAST_LASTS_NS: u64 = 50_000_000;
 /// By how much a change is moved, one after the other, and how often in one direction.
-const MOVES_NS: [u64; 5] = [160_000_000, 80_000_000, 40_000_000, 20_000_000, 10_000_000];
+const FAR_NS: [u64; 5] = [160_000_000, 80_000_000, 40_000_000, 20_000_000, 10_000_000];
+const NEAR_NS: [u64; 7] = [
+    16_000_000, 8_000_000, 4_000_000, 2_000_000, 1_000_000, 500_000, 250_000,
+];
 const MOST_MOVES: usize = 4;
 /// So many records are followed, and no further course is tried: about a minute and a half on two CPUs.
 const MOST_FOLLOWED: usize = 20_000_000;
@@ -30,7 +33,7 @@ pub(in crate::follow) struct Search<'a, F> {
     /// Where ours disagrees with these courses.
     follow: F,
     best: Run,
-    /// Courses that were shown. To give one of them up must save as much as a change must.
+    /// Courses that were shown. Their changes need save nothing, and to give one of them up must save as much as a change must.
     shown: &'a Courses,
     /// All that was followed: much of it is asked for again.
     known: BTreeMap<Courses, Run>,
@@ -62,9 +65,9 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
     /// Does `round` over and over, while it saves more than a change must.
     pub(in crate::follow) fn repeat(&mut self, times: usize, mut round: impl FnMut(&mut Self)) {
         for _ in 0..times {
-            let before = self.best.cost();
+            let before = self.best.cost(self.shown);
             round(self);
-            if self.best.cost() + COST_OF_CHANGE > before {
+            if self.best.cost(self.shown) + COST_OF_CHANGE > before {
                 break;
             }
         }
@@ -101,7 +104,7 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
         }
         let mut runs = vec![self.best.clone()];
         runs.extend(self.runs(&others));
-        let mut joined = best_of(&runs, paths);
+        let mut joined = best_of(&runs, paths, self.shown);
         for course in joined.0.values_mut() {
             self.leave_lasting(course);
         }
@@ -114,7 +117,7 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
             1
         };
         let joined = self.runs(&[joined]).remove(0);
-        let better = joined.cost() + least <= self.best.cost();
+        let better = joined.cost(self.shown) + least <= self.best.cost(self.shown);
         if better {
             self.best = joined;
         }
@@ -123,15 +126,32 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
 
     /// Has changes that were not shown come earlier or later, while ours agrees more often with that.
     pub(in crate::follow) fn move_changes(&mut self) {
-        for by in MOVES_NS {
-            for (path, len) in self.not_shown() {
-                for change in 1..len {
-                    for _ in 0..MOST_MOVES {
-                        let moved = [false, true].map(|later| self.moved(&path, change, by, later));
-                        let moved: Vec<Courses> = moved.into_iter().flatten().collect();
-                        if !self.take_best(&moved) {
-                            break;
-                        }
+        let not_shown = self.not_shown();
+        for by in FAR_NS {
+            self.move_each(&not_shown, by);
+        }
+    }
+
+    /// Has all changes come a little earlier or later, while ours agrees more often with that.
+    pub(in crate::follow) fn move_nearly(&mut self) {
+        let all = self.best.courses.0.iter();
+        let all: Vec<(String, usize)> = all
+            .map(|(path, course)| (path.clone(), course.len()))
+            .collect();
+        for by in NEAR_NS {
+            self.move_each(&all, by);
+        }
+    }
+
+    /// Moves each change of these groups, which have so many values each.
+    fn move_each(&mut self, groups: &[(String, usize)], by: u64) {
+        for (path, len) in groups {
+            for change in 1..*len {
+                for _ in 0..MOST_MOVES {
+                    let moved = [false, true].map(|later| self.moved(path, change, by, later));
+                    let moved: Vec<Courses> = moved.into_iter().flatten().collect();
+                    if !self.take_best(&moved) {
+                        break;
                     }
                 }
             }
@@ -142,8 +162,9 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
     /// The first value and the last stay, if they are `kept`.
     pub(in crate::follow) fn tune_values(
         &mut self,
-        kept: impl Fn(&str) -> [u64; 2],
+        kept: impl Fn(&str) -> Vec<u64>,
         parts: &[f64],
+        round: &[u64],
     ) {
         for (path, len) in self.not_shown() {
             let kept = kept(&path);
@@ -155,9 +176,10 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
                     if stays || self.is_good() || self.is_spent() {
                         break;
                     }
-                    let tuned = parts.iter().map(|part| {
+                    let values = near(&vec![(0, value)], &[], parts, round);
+                    let tuned = values.into_iter().map(|value| {
                         let mut course = course.clone();
-                        course[at].1 = (value as f64 * part.exp2()) as u64;
+                        course[at].1 = value;
                         self.best.courses.with(&path, course)
                     });
                     if !self.take_best(&tuned.collect::<Vec<_>>()) {
@@ -274,7 +296,11 @@ pub(in crate::follow) fn near(
         near.extend(parts.iter().map(|part| (value as f64 * part.exp2()) as u64));
         let below = round.iter().map(|to| value / to * to);
         near.extend(below.filter(|below| *below > 0));
-        near.extend(round.iter().map(|to| value.next_multiple_of(*to)));
+        near.extend(
+            round
+                .iter()
+                .filter_map(|to| value.checked_next_multiple_of(*to)),
+        );
     }
     near
 }
@@ -325,7 +351,7 @@ mod tests {
         assert_eq!(search.best.courses.0["/a"], [(0, 10), (600, 30)]);
         let other = Courses::default().with("/a", vec![(0, 5), (600, 15), (900, 30)]);
         search.best = search.runs(&[other]).remove(0);
-        search.tune_values(|_| [30, 30], &[-1.0, 1.0]);
+        search.tune_values(|_| vec![30], &[-1.0, 1.0], &[]);
         let tuned = [(0, 10), (600, 30), (900, 30)];
         assert_eq!(search.found().0["/a"], tuned);
     }

@@ -1,17 +1,16 @@
 //! The weights of groups over time.
 //!
 //! Model.   A probe of `sched_group_set_shares` tells each change. Without one, a group's weight is learned, if somebody has
-//!          set it: from what its entities are shown to weigh, where something shows that, and from the kernel's decisions.
-//!          Where neither speaks against it, a group has its final weight from the start; one of which no file tells since it
-//!          was removed, the weight of one that is made.
+//!          set it: from what its entities are shown to weigh, where something shows that, and from following the recording
+//!          with others. Where neither speaks against it, a group has its final weight from the start; one of which no file
+//!          tells since it was removed, the weight of one that is made.
 //! Units.   Weights as the kernel holds them: `cpu.shares`, scaled as weights of entities are.
 
-mod decisions;
 mod shown;
+mod tried;
 
 use super::Follower;
 use super::group_courses::{Course, Courses};
-use super::tries::decisions;
 use crate::facts::Facts;
 use crate::record::{Record, What};
 use fairwind_sched::entity::{scale_load, scale_load_down};
@@ -42,13 +41,16 @@ pub(super) fn find<'a>(
     }
     let mut shown = Courses::default();
     if records.iter().any(shows_weight) {
-        shown = shown::learn(&groups, |weights| {
-            follow(weights.clone(), false).shown_weights
+        let observe = |weights: &Courses| follow(weights.clone(), false).shown_weights;
+        shown = shown::learn(&groups, observe, |shown| {
+            let mut weights = weights.clone();
+            weights.0.extend(shown.0.clone());
+            follow(weights, true).judge.disagreements.len()
         });
         weights.0.extend(shown.0.clone());
     }
-    let follow = |weights| decisions(follow(weights, true).judge.disagreements);
-    decisions::refine(weights, &shown, &groups, records, follow)
+    let all = |weights| follow(weights, true).judge.disagreements;
+    tried::refine(weights, &shown, &groups, records, all)
 }
 
 /// The last `cpu.shares` of each group, as far as a file tells. Where files tell of some, groups with tasks that they leave out

@@ -4,23 +4,24 @@
 //!          gives it another weight: the group's weight times the CPU's part of its load. Where the sums do not tell whose weight
 //!          is another one, it is that of the only group that would have one of those that are known of it.
 //!          Ours knows that part nearly, and so nearly the group's weight. Of the weights that the group may have had (the
-//!          one it is made with, the one it has in the end, and those of entities that had the whole load) the course is
-//!          taken that is nearest to what was shown with the fewest changes.
-//! Deviations. A change comes with the first weight that shows it.
+//!          one it is made with, the one it has in the end, and those that many times that it was shown say nearly) the course
+//!          is taken that is nearest to what was shown with the fewest changes. A change comes with the first weight that shows
+//!          it, until `tried` moves it.
 
-use super::decisions::as_all_are_made;
+use super::tried::as_all_are_made;
 use super::{DEFAULT_SHARES, Shares};
 use crate::follow::Follower;
-use crate::follow::group_courses::{Course, Courses};
+use crate::follow::group_courses::{COST_OF_CHANGE, Course, Courses};
 use fairwind_sched::entity::{scale_load, scale_load_down};
 use fairwind_sched::probe::{Held, ProbeField, ProbePoint, Weighed};
 use fairwind_sched::{CfsRqId, SeId};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// How far off what is shown counts at most, as a logarithm: it may hang on a load that ours does not know.
 const FARTHEST: f64 = 1.0;
 /// As much as four weights that are shown twice as large.
-const COST_OF_CHANGE: f64 = 4.0 * std::f64::consts::LN_2;
+const DISTANCE_OF_CHANGE: f64 = 4.0 * std::f64::consts::LN_2;
 /// A weight that the group may have had in between is shown so often,
 const OFTEN: usize = 6;
 /// as nearly as this, as a logarithm.
@@ -46,11 +47,6 @@ impl Shown {
         self.weight as f64 * self.shares as f64 / self.ours as f64
     }
 
-    /// Has the entity all that the group weighs?
-    fn is_whole(&self) -> bool {
-        self.ours == self.shares
-    }
-
     fn distance(&self, shares: u64) -> f64 {
         if self.weight > shares {
             return FARTHEST;
@@ -73,26 +69,58 @@ fn distance(views: &Views<'_>, shares: u64) -> f64 {
     own.or_else(|| least(&mut views.iter())).unwrap_or(FARTHEST)
 }
 
-/// Learns the weights from what is shown while the recording is followed as `observe` does.
-pub(super) fn learn(groups: &Shares, observe: impl Fn(&Courses) -> Vec<Shown>) -> Courses {
-    let mut weights = Courses::default();
-    let mut runs = vec![observe(&weights)];
-    if learned(groups, &runs) == weights {
+/// Learns the weights from what is shown while the recording is followed as `observe` does. That groups had others in between
+/// than those that are known of them must save as much as a change must, of the disagreements that `misses` counts.
+pub(super) fn learn(
+    groups: &Shares,
+    observe: impl Fn(&Courses) -> Vec<Shown>,
+    misses: impl Fn(&Courses) -> usize,
+) -> Courses {
+    let mut runs = vec![observe(&Courses::default())];
+    let known = settle(groups, &mut runs, &observe, known_choices);
+    let others = settle(groups, &mut runs, &observe, all_choices);
+    if others == known {
+        return known;
+    }
+    let more = others
+        .number_of_changes()
+        .saturating_sub(known.number_of_changes());
+    if misses(&others) + COST_OF_CHANGE * more.max(1) <= misses(&known) {
+        others
+    } else {
+        known
+    }
+}
+
+/// What a group may have weighed, by what was shown of it and what it weighs in the end.
+type Choices = fn(&[&Views<'_>], u64) -> Vec<u64>;
+
+/// Follows the recording with what is learned so far until that stays.
+fn settle(
+    groups: &Shares,
+    runs: &mut Vec<Vec<Shown>>,
+    observe: impl Fn(&Courses) -> Vec<Shown>,
+    choices: Choices,
+) -> Courses {
+    let mut weights = learned(groups, runs, choices);
+    if weights == Courses::default() {
         return weights;
     }
-    runs.push(observe(&as_all_are_made(groups)));
+    if runs.len() == 1 {
+        runs.push(observe(&as_all_are_made(groups)));
+    }
     for _ in 0..ROUNDS {
-        let next = learned(groups, &runs);
+        let next = learned(groups, runs, choices);
         if next == weights {
             break;
         }
         weights = next;
         runs.push(observe(&weights));
     }
-    learned(groups, &runs)
+    learned(groups, runs, choices)
 }
 
-fn learned(groups: &Shares, runs: &[Vec<Shown>]) -> Courses {
+fn learned(groups: &Shares, runs: &[Vec<Shown>], choices: Choices) -> Courses {
     let mut weights = Courses::default();
     for (path, shares) in groups {
         let mut shown: BTreeMap<usize, Views<'_>> = BTreeMap::new();
@@ -103,7 +131,8 @@ fn learned(groups: &Shares, runs: &[Vec<Shown>]) -> Courses {
         let last = scale_load(*shares);
         let views: Vec<&Views<'_>> = shown.values().collect();
         let times = std::iter::once(0).chain(shown.keys().skip(1).copied());
-        let mut course: Course = times.zip(course(&views, last)).collect();
+        let course = course(&views, &choices(&views, last), last);
+        let mut course: Course = times.zip(course).collect();
         course.dedup_by_key(|(_, shares)| *shares);
         if course.iter().any(|&(_, shares)| shares != last) {
             weights.0.insert(path.clone(), course);
@@ -114,15 +143,14 @@ fn learned(groups: &Shares, runs: &[Vec<Shown>]) -> Courses {
 
 /// What a group weighed at each time that something was shown, and `last` in the end: the course with the least distance from
 /// what was shown.
-fn course(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
-    let choices = choices(shown, last);
+fn course(shown: &[&Views<'_>], choices: &[u64], last: u64) -> Vec<u64> {
     // The least distance of a course that ends with each choice, and where that came from.
     let mut costs = vec![0.0; choices.len()];
     let mut came_from: Vec<Vec<usize>> = Vec::new();
     for views in shown {
         let best = least(&costs);
         let from = |choice: usize| {
-            if costs[choice] <= costs[best] + COST_OF_CHANGE {
+            if costs[choice] <= costs[best] + DISTANCE_OF_CHANGE {
                 choice
             } else {
                 best
@@ -133,16 +161,16 @@ fn course(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
             let change = if choice == source {
                 0.0
             } else {
-                COST_OF_CHANGE
+                DISTANCE_OF_CHANGE
             };
             costs[source] + change + distance(views, choices[choice])
         };
         costs = sources.iter().enumerate().map(cost).collect();
         came_from.push(sources);
     }
-    for (cost, &choice) in costs.iter_mut().zip(&choices) {
+    for (cost, &choice) in costs.iter_mut().zip(choices) {
         if choice != last {
-            *cost += COST_OF_CHANGE;
+            *cost += DISTANCE_OF_CHANGE;
         }
     }
     let mut choice = least(&costs);
@@ -155,15 +183,28 @@ fn course(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
     course
 }
 
-/// What a group may have weighed: what it was made with, what it weighs in the end, and what an entity weighed that had all
-/// of it, if many others show the same.
-fn choices(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
-    let mut choices = vec![last, scale_load(DEFAULT_SHARES)];
-    let views = || shown.iter().flat_map(|views| views.iter());
-    for whole in views().filter(|view| view.is_whole()) {
-        let near = |view: &&&Shown| (view.of_group() / whole.weight as f64).ln().abs() < NEAR;
-        if !choices.contains(&whole.weight) && views().filter(near).count() >= OFTEN {
-            choices.push(whole.weight);
+/// What it was made with, and what it weighs in the end.
+fn known_choices(_: &[&Views<'_>], last: u64) -> Vec<u64> {
+    vec![last, scale_load(DEFAULT_SHARES)]
+}
+
+/// Also what many times that something was shown say nearly, as most of these do.
+fn all_choices(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
+    let mut choices = known_choices(shown, last);
+    let views = shown.iter().flat_map(|views| views.iter());
+    let said: Vec<f64> = views.map(|view| view.of_group()).collect();
+    let mut often: BTreeMap<u64, usize> = BTreeMap::new();
+    for of_group in &said {
+        let shares = (of_group / scale_load(1) as f64).round() as u64;
+        *often.entry(scale_load(shares)).or_default() += 1;
+    }
+    let mut often: Vec<(u64, usize)> = often.into_iter().filter(|(value, _)| *value > 0).collect();
+    often.sort_by_key(|&(_, times)| Reverse(times));
+    let is_near = |a: f64, b: u64| (a / b as f64).ln().abs() < NEAR;
+    for (value, _) in often {
+        let is_new = !choices.iter().any(|known| is_near(*known as f64, value));
+        if is_new && said.iter().filter(|said| is_near(**said, value)).count() >= OFTEN {
+            choices.push(value);
         }
     }
     choices
@@ -274,7 +315,8 @@ mod tests {
         let after = shown(last / 3, last / 3, last);
         let course = |shown: &[&Shown]| {
             let views: Vec<Views<'_>> = shown.iter().map(|shown| vec![*shown]).collect();
-            course(&views.iter().collect::<Vec<_>>(), last)
+            let views: Vec<&Views<'_>> = views.iter().collect();
+            course(&views, &known_choices(&views, last), last)
         };
         let many = [&before; 6];
         let found = course(&[&many[..], &[&after; 2]].concat());
@@ -300,16 +342,20 @@ mod tests {
     }
 
     #[test]
-    fn what_one_with_all_of_the_load_weighs_is_a_choice_if_others_agree() {
+    fn what_is_shown_often_is_a_choice() {
         let last = scale_load(512);
-        let whole = shown(scale_load(3000), last, last);
-        let part = shown(scale_load(1500), last / 2, last);
+        let (third, most) = (scale_load(1000), scale_load(2999) + 100);
+        let part = shown(third, last / 3, last);
+        let more = shown(most, last, last);
         let choices_of = |shown: &[&Shown]| {
             let views: Vec<Views<'_>> = shown.iter().map(|shown| vec![*shown]).collect();
-            choices(&views.iter().collect::<Vec<_>>(), last)
+            all_choices(&views.iter().collect::<Vec<_>>(), last)
         };
-        let found = choices_of(&[&whole, &part, &part, &part, &part, &part]);
-        assert!(found.contains(&scale_load(3000)));
-        assert_eq!(choices_of(&[&whole, &part]).len(), 2);
+        let found = choices_of(&[&more, &part, &part, &part, &part, &part]);
+        assert!(
+            found.contains(&scale_load(3000)),
+            "more of these say 3000 than 2999"
+        );
+        assert_eq!(choices_of(&[&part, &part]).len(), 2);
     }
 }

@@ -1,9 +1,9 @@
-//! Weights of groups learned from what the kernel decided.
+//! Weights of groups learned from following the recording with many.
 //!
-//! Model.   The search for courses, with the weights that groups are made with and others. At first these are octaves apart,
-//!          then near those found.
-//! Deviations. Weights that differ from the one that was found by less than decisions tell are not found, and of groups
-//!             eight are looked at.
+//! Model.      The search for courses, with the weights that groups are made with and others. At first these are octaves apart,
+//!             then near those found.
+//! Deviations. Weights that differ from the one that was found by less than decisions and states tell are not found, and of
+//!             groups eight are looked at.
 
 use super::{DEFAULT_SHARES, Shares, as_made};
 use crate::follow::group_courses::{Course, Courses, Search, near};
@@ -16,7 +16,19 @@ const MOST_GROUPS: usize = 8;
 /// So often weights are looked at that are octaves apart, and then nearer ones.
 const MOST_ROUNDS: usize = 3;
 /// `cpu.shares` that a group may have had.
-const OCTAVES: [u64; 7] = [128, 256, 512, DEFAULT_SHARES, 2048, 4096, 8192];
+const OCTAVES: [u64; 11] = [
+    8,
+    32,
+    128,
+    256,
+    512,
+    DEFAULT_SHARES,
+    2048,
+    4096,
+    8192,
+    16384,
+    65536,
+];
 /// By which parts of an octave a weight that was found may be off, at first, while it is tuned and in the end.
 const FAR: [f64; 4] = [-0.4, -0.1, 0.1, 0.4];
 const TUNED: [f64; 6] = [-0.8, -0.3, -0.1, 0.1, 0.3, 0.8];
@@ -24,7 +36,7 @@ const NEAR: [f64; 4] = [-0.03, -0.01, 0.01, 0.03];
 /// Somebody sets round numbers of `cpu.shares`.
 const ROUND: [u64; 3] = [10, 100, 1000];
 
-/// Mends weights, guessed or shown, by the disagreements of following the recording with others.
+/// Mends weights, guessed or shown, by the disagreements of following the recording with others, those in state among them.
 pub(super) fn refine(
     weights: Courses,
     shown: &Courses,
@@ -38,18 +50,22 @@ pub(super) fn refine(
         let last = [groups[path]];
         OCTAVES.into_iter().chain(last).map(scale_load).collect()
     };
-    let kept = |path: &str| [DEFAULT_SHARES, groups[path]].map(scale_load);
+    let kept = |path: &str| vec![scale_load(DEFAULT_SHARES), scale_load(groups[path])];
     let mut search = Search::new(weights, shown, records, follow);
     search.repeat(MOST_ROUNDS, |search| {
         search.in_turn(some, octaves);
         search.in_turn(some, |path, course| near(course, &kept(path), &FAR, &[]));
         search.improve(&paths, vec![as_all_are_made(groups)]);
         search.move_changes();
-        search.tune_values(kept, &TUNED);
+        search.tune_values(kept, &TUNED, &[]);
     });
     let round = ROUND.map(scale_load);
     search.in_turn(some, |path, course| {
         near(course, &kept(path), &NEAR, &round)
+    });
+    search.repeat(MOST_ROUNDS, |search| {
+        search.move_nearly();
+        search.tune_values(kept, &NEAR, &round);
     });
     search.found()
 }
