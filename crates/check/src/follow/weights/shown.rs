@@ -192,18 +192,21 @@ fn known_choices(_: &[&Views<'_>], last: u64) -> Vec<u64> {
 fn all_choices(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
     let mut choices = known_choices(shown, last);
     let views = shown.iter().flat_map(|views| views.iter());
-    let said: Vec<f64> = views.map(|view| view.of_group()).collect();
+    let mut said: Vec<f64> = views.map(|view| view.of_group()).collect();
+    said.sort_by(f64::total_cmp);
     let mut often: BTreeMap<u64, usize> = BTreeMap::new();
     for of_group in &said {
         let shares = (of_group / scale_load(1) as f64).round() as u64;
         *often.entry(scale_load(shares)).or_default() += 1;
     }
-    let mut often: Vec<(u64, usize)> = often.into_iter().filter(|(value, _)| *value > 0).collect();
+    let mut often: Vec<(u64, usize)> = often.into_iter().collect();
     often.sort_by_key(|&(_, times)| Reverse(times));
-    let is_near = |a: f64, b: u64| (a / b as f64).ln().abs() < NEAR;
     for (value, _) in often {
-        let is_new = !choices.iter().any(|known| is_near(*known as f64, value));
-        if is_new && said.iter().filter(|said| is_near(**said, value)).count() >= OFTEN {
+        let [least, most] = [-NEAR, NEAR].map(|by| value as f64 * by.exp());
+        let is_known = |known: &u64| (least..=most).contains(&(*known as f64));
+        let from = said.partition_point(|said| *said < least);
+        let near = said[from..].partition_point(|said| *said <= most);
+        if near >= OFTEN && value > 0 && !choices.iter().any(is_known) {
             choices.push(value);
         }
     }
