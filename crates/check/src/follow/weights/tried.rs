@@ -1,6 +1,6 @@
 //! Weights of groups learned from following the recording with many.
 //!
-//! Model.      The search for courses, with the weights that groups are made with and others. At first these are octaves apart,
+//! Model.      The search for courses, with the weights that groups are made with and others. At first these are an octave or two apart,
 //!             then near those found.
 //! Deviations. Weights that differ from the one that was found by less than decisions and states tell are not found, and of
 //!             groups eight are looked at.
@@ -15,7 +15,7 @@ use fairwind_sched::entity::scale_load;
 const MOST_GROUPS: usize = 8;
 /// So often weights are looked at that are octaves apart, and then nearer ones.
 const MOST_ROUNDS: usize = 3;
-/// `cpu.shares` that a group may have had.
+/// `cpu.shares` that a group may have had; far from those of a new one two octaves apart.
 const OCTAVES: [u64; 11] = [
     8,
     32,
