@@ -42,6 +42,8 @@ gaps! {
         "--cgroup and --member, or the file 'cgroups'";
     WEIGHTS: "weights and limits of groups", "groups have weight 100 and no limit",
         "--cgroup, or the file 'cgroups'";
+    SOME_WEIGHTS: "some weights and limits of groups", "these groups have weight 100 or no limit",
+        "--cgroup, or the file 'cgroups' as the kernel's own files say it";
     STATE: "state before the recording", "tasks and queues start with unknown virtual runtimes, and are asked about once those show",
         "the file 'sched-debug.before'";
     SWITCHES: "sched_switch", "nothing can be asked", "record with -e sched_switch";

@@ -46,6 +46,31 @@ pub(super) fn read<'a>(
     (groups, with_statistics)
 }
 
+/// Is there a weight or a limit among these lines that cannot be read?
+pub(super) fn any_unread<'a>(mut lines: impl Iterator<Item = &'a str>) -> bool {
+    lines.any(|line| {
+        let setting = line.split_once(": ");
+        let setting = setting.and_then(|(path, value)| Some((path.rsplit_once('/')?.1, value)));
+        setting.is_some_and(|(file, value)| !is_value(file, value.trim()))
+    })
+}
+
+/// Could the kernel have written this to a file? Of files with other things than settings it could.
+fn is_value(file: &str, value: &str) -> bool {
+    let is_number = |value: &str| value.parse::<u64>().is_ok();
+    match file {
+        "cpu.shares" | "cpu.weight" | "cpu.cfs_period_us" | "cpu.cfs_burst_us"
+        | "cpu.max.burst" | "cpu.idle" => is_number(value),
+        "cpu.cfs_quota_us" => value == "-1" || is_number(value),
+        "cpu.max" => {
+            let mut words = value.split_whitespace();
+            let quota = words.next();
+            quota.is_some_and(|word| word == "max" || is_number(word)) && words.all(is_number)
+        }
+        _ => true,
+    }
+}
+
 /// Has a cgroup of version 2 this file without the controller, too?
 fn is_statistics(file: &str) -> bool {
     matches!(file, "cpu.stat" | "cpu.stat.local" | "cpu.pressure")
@@ -157,5 +182,27 @@ mod tests {
             (groups["/jobs"].quota_us, groups["/jobs"].idle),
             (None, true)
         );
+    }
+
+    #[test]
+    fn values_that_no_kernel_writes_are_noticed() {
+        let unread = |line| any_unread([line].into_iter());
+        for line in [
+            "/sys/fs/cgroup/cpu/b/cpu.shares: 512 ",
+            "/sys/fs/cgroup/cpu/b/cpu.cfs_quota_us: -1 ",
+            "/jobs/cpu.max: max 100000",
+            "/jobs/cpu.max: 20000 50000",
+            "/jobs/cpu.pressure: some avg10=0.00",
+        ] {
+            assert!(!unread(line), "{line}");
+        }
+        for line in [
+            "/sys/fs/cgroup/cpu/b/cpu.shares: many",
+            "/b/cpu.cfs_quota_us: -1x",
+            "/jobs/cpu.max: max soon",
+            "/jobs/cpu.max: ",
+        ] {
+            assert!(unread(line), "{line}");
+        }
     }
 }

@@ -216,6 +216,9 @@ impl Facts {
             let gap = if placed { gaps::WEIGHTS } else { gaps::GROUPS };
             self.gaps.push(gap);
         }
+        if groups::any_unread(cgroups.lines()) {
+            self.gaps.push(gaps::SOME_WEIGHTS);
+        }
         self.groups_listed = !cgroups.is_empty();
         let given = given.iter().map(String::as_str);
         (self.groups, self.no_groups) = groups::read(cgroups.lines().chain(given));
