@@ -287,7 +287,7 @@ impl Probes {
         self.known_entities.get(se.idx()).copied().unwrap_or(false)
     }
 
-    fn is_queue_known(&self, cfs_rq: CfsRqId) -> bool {
+    pub(crate) fn is_queue_known(&self, cfs_rq: CfsRqId) -> bool {
         self.known_queues
             .get(cfs_rq.idx())
             .copied()

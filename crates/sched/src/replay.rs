@@ -265,6 +265,12 @@ impl Sched {
         true
     }
 
+    /// Has a queue's virtual time been told?
+    pub fn is_time_told(&self, cfs_rq: CfsRqId) -> bool {
+        let probes = self.probes.as_ref();
+        probes.is_some_and(|probes| probes.is_queue_known(cfs_rq))
+    }
+
     /// Puts a task that has been running or waiting since before the recording on a CPU's queue.
     pub fn follow_queued(&mut self, task: TaskId, cpu: CpuId, now: Nanos) {
         self.set_time(now);

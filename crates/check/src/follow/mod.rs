@@ -75,6 +75,7 @@ mod told;
 mod tries;
 mod unplaced;
 mod vain_passes;
+mod waiting_before;
 mod wakees;
 mod wakeups;
 mod weights;
@@ -109,6 +110,7 @@ use settings::Settings;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tasks::Names;
 use times::Times;
+use waiting_before::Waiting;
 use wakees::Wakees;
 use wakeups::PendingWakeup;
 use weights::Shown;
@@ -200,6 +202,8 @@ pub(crate) struct Follower<'a> {
     unsure: BTreeSet<TaskId>,
     /// All tasks from before the recording.
     from_before: BTreeSet<TaskId>,
+    /// Who waits from before the recording, and is not queued yet.
+    waiting: Vec<Waiting>,
     limits: Limits,
     phases: Phases,
     quotas: Courses,
@@ -328,6 +332,7 @@ impl<'a> Follower<'a> {
             raced: BTreeMap::new(),
             unsure: BTreeSet::new(),
             from_before: BTreeSet::new(),
+            waiting: waiting_before::waiting(records, nr_cpus),
             limits: Limits::new(records, tick_nsec, phase),
             quotas: settings.quotas,
             profiles: settings.profiles,
@@ -402,6 +407,7 @@ impl<'a> Follower<'a> {
             self.follow_same_silently(record);
             self.take_effects(record.cpu);
             self.end_told(record);
+            self.queue_waiting();
             self.leave_queue_for_sleep(record);
             self.note_charged_ahead();
             self.tick_after_wakeup(record);

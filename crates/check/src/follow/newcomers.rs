@@ -11,7 +11,7 @@ use super::{Follower, start};
 use crate::facts::TaskFacts;
 use crate::record::{Record, What};
 use fairwind_sched::{CpuId, TaskId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Where a task is, and its name.
 type Home<'a> = (u32, &'a str);
@@ -19,44 +19,50 @@ type Home<'a> = (u32, &'a str);
 /// The home of each task, by thread id, that is there before the recording and does not run when it begins: by its first record,
 /// or the debug file of the recording's end.
 fn homes<'a>(records: &'a [Record], after: &'a [TaskFacts]) -> BTreeMap<i32, Home<'a>> {
+    let first = first_records(records);
     let mut homes = BTreeMap::new();
-    let mut named = BTreeSet::from([0]);
-    let mut first_fork = None;
-    for r in records {
-        let (pid, home) = match &r.what {
-            What::Waking {
-                pid,
-                slept_on,
-                comm,
-                ..
-            } => (*pid, Some((*slept_on, comm.as_str()))),
-            What::Migrate { pid, orig, .. } => (*pid, Some((*orig, ""))),
-            What::Switch { prev, next, .. } => {
-                named.insert(prev.pid);
-                (next.pid, Some((r.cpu, next.comm.as_str())))
-            }
-            What::Fork { child, .. } => {
-                first_fork.get_or_insert(*child);
-                (*child, None)
-            }
-            What::Wakeup { pid, .. }
-            | What::WakeupNew { pid, .. }
-            | What::Runtime { pid, .. }
-            | What::Exit { pid } => (*pid, None),
+    for (&pid, &at) in &first {
+        let home = match &records[at].what {
+            What::Waking { slept_on, comm, .. } => (*slept_on, comm.as_str()),
+            What::Migrate { orig, .. } => (*orig, ""),
+            What::Switch { next, .. } if next.pid == pid => (records[at].cpu, next.comm.as_str()),
             _ => continue,
         };
-        if named.insert(pid)
-            && let Some(home) = home
-        {
-            homes.insert(pid, home);
-        }
+        homes.insert(pid, home);
     }
+    let first_fork = records.iter().find_map(|r| match r.what {
+        What::Fork { child, .. } => Some(child),
+        _ => None,
+    });
     // Who has a greater number than the first that was forked may have come later.
     let silent = after.iter().filter(|task| {
-        first_fork.is_none_or(|first| task.pid < first) && !named.contains(&task.pid)
+        first_fork.is_none_or(|first| task.pid < first) && !first.contains_key(&task.pid)
     });
     homes.extend(silent.map(|task| (task.pid, (task.cpu, task.comm.as_str()))));
     homes
+}
+
+/// With which record each task is first named, by thread id, but the idle tasks.
+pub(super) fn first_records(records: &[Record]) -> BTreeMap<i32, usize> {
+    let mut first = BTreeMap::new();
+    for (at, r) in records.iter().enumerate() {
+        let (pid, other) = match &r.what {
+            What::Switch { prev, next, .. } => (prev.pid, next.pid),
+            What::Fork { child, .. } => (*child, 0),
+            What::Waking { pid, .. }
+            | What::Migrate { pid, .. }
+            | What::Wakeup { pid, .. }
+            | What::WakeupNew { pid, .. }
+            | What::Runtime { pid, .. }
+            | What::Exit { pid } => (*pid, 0),
+            _ => continue,
+        };
+        for pid in [pid, other] {
+            first.entry(pid).or_insert(at);
+        }
+    }
+    first.remove(&0);
+    first
 }
 
 impl Follower<'_> {

@@ -2,8 +2,8 @@
 //!
 //! Model.      The kernel's features, tunables and domains; the root queues' virtual runtimes and
 //!             averages as the debug file showed them a little earlier: the averages decay since then.
-//! Deviations. CPUs start idle but for who is first switched from, and every domain as if it was just balanced; only
-//!             when a CPU is to balance next is told. Groups appear when a record names them.
+//! Deviations. CPUs start idle but for who is first switched from (but see `waiting_before`), and every domain as if it was
+//!             just balanced; only when a CPU is to balance next is told. Groups appear when a record names them.
 
 use crate::facts::Facts;
 use fairwind_sched::pelt::SchedAvg;

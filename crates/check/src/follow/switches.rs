@@ -340,7 +340,7 @@ impl Follower<'_> {
     }
 
     /// Puts a task on a CPU's queue. A CPU that runs it goes idle.
-    fn put_on(&mut self, cpu: CpuId, task: TaskId, clock: u64) {
+    pub(super) fn put_on(&mut self, cpu: CpuId, task: TaskId, clock: u64) {
         let t = &self.sched.tasks[task];
         if t.on_cpu {
             let other = t.cpu;

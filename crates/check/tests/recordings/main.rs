@@ -39,7 +39,7 @@ fn one_cpu_of_6_12() {
     expect(
         "fair-1cpu-6.12",
         &[
-            (Measure::State, 5965, 5962),
+            (Measure::State, 5965, 5963),
             (Measure::Pick, 2078, 2078),
             (Measure::Preemption, 1745, 1745),
         ],
