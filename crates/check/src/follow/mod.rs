@@ -203,7 +203,7 @@ pub(crate) struct Follower<'a> {
     /// All tasks from before the recording.
     from_before: BTreeSet<TaskId>,
     /// Who waits from before the recording, and is not queued yet.
-    waiting: Vec<Waiting>,
+    waiting: Vec<Waiting<'a>>,
     limits: Limits,
     phases: Phases,
     quotas: Courses,
@@ -277,6 +277,7 @@ impl<'a> Follower<'a> {
         let choosing = Choosing::usual(records, &ahead, &next_on_cpu);
         let nr_cpus = facts.topology.nr_cpus();
         let times = Times::new(records, nr_cpus);
+        let waiting = waiting_before::waiting(records, &times, nr_cpus);
         let jiffies = Jiffies::new(facts.clock, tick_nsec, records, &next_on_cpu, nr_cpus);
         let phase = jiffies.phase();
         let first_jiffy = jiffies.now();
@@ -332,7 +333,7 @@ impl<'a> Follower<'a> {
             raced: BTreeMap::new(),
             unsure: BTreeSet::new(),
             from_before: BTreeSet::new(),
-            waiting: waiting_before::waiting(records, nr_cpus),
+            waiting,
             limits: Limits::new(records, tick_nsec, phase),
             quotas: settings.quotas,
             profiles: settings.profiles,

@@ -7,6 +7,7 @@
 //! Source.     kernel/sched/fair.c `post_init_entity_util_avg` @ 6.1, 6.12.
 //! Deviations. When they fell asleep is not told, nor for how long they ran, but of those that the debug file of the end shows.
 
+use super::times::Times;
 use super::{Follower, start};
 use crate::facts::TaskFacts;
 use crate::record::{Record, What};
@@ -18,10 +19,13 @@ type Home<'a> = (u32, &'a str);
 
 /// The home of each task, by thread id, that is there before the recording and does not run when it begins: by its first record,
 /// or the debug file of the recording's end.
-fn homes<'a>(records: &'a [Record], after: &'a [TaskFacts]) -> BTreeMap<i32, Home<'a>> {
-    let first = first_records(records);
+fn homes<'a>(
+    records: &'a [Record],
+    times: &Times,
+    after: &'a [TaskFacts],
+) -> BTreeMap<i32, Home<'a>> {
     let mut homes = BTreeMap::new();
-    for (&pid, &at) in &first {
+    for (pid, at) in times.first_records() {
         let home = match &records[at].what {
             What::Waking { slept_on, comm, .. } => (*slept_on, comm.as_str()),
             What::Migrate { orig, .. } => (*orig, ""),
@@ -35,34 +39,11 @@ fn homes<'a>(records: &'a [Record], after: &'a [TaskFacts]) -> BTreeMap<i32, Hom
         _ => None,
     });
     // Who has a greater number than the first that was forked may have come later.
-    let silent = after.iter().filter(|task| {
-        first_fork.is_none_or(|first| task.pid < first) && !first.contains_key(&task.pid)
-    });
+    let silent = after
+        .iter()
+        .filter(|task| first_fork.is_none_or(|first| task.pid < first) && !times.names(task.pid));
     homes.extend(silent.map(|task| (task.pid, (task.cpu, task.comm.as_str()))));
     homes
-}
-
-/// With which record each task is first named, by thread id, but the idle tasks.
-pub(super) fn first_records(records: &[Record]) -> BTreeMap<i32, usize> {
-    let mut first = BTreeMap::new();
-    for (at, r) in records.iter().enumerate() {
-        let (pid, other) = match &r.what {
-            What::Switch { prev, next, .. } => (prev.pid, next.pid),
-            What::Fork { child, .. } => (*child, 0),
-            What::Waking { pid, .. }
-            | What::Migrate { pid, .. }
-            | What::Wakeup { pid, .. }
-            | What::WakeupNew { pid, .. }
-            | What::Runtime { pid, .. }
-            | What::Exit { pid } => (*pid, 0),
-            _ => continue,
-        };
-        for pid in [pid, other] {
-            first.entry(pid).or_insert(at);
-        }
-    }
-    first.remove(&0);
-    first
 }
 
 impl Follower<'_> {
@@ -71,7 +52,7 @@ impl Follower<'_> {
         let Some(start) = self.records.first().map(|r| r.ts) else {
             return;
         };
-        let homes = homes(self.records, &self.facts.tasks_after);
+        let homes = homes(self.records, &self.times, &self.facts.tasks_after);
         let nr_cpus = self.sched.nr_cpus();
         let newcomers = homes
             .into_iter()
@@ -184,11 +165,12 @@ mod tests {
             .chain([waking(7, 0), waking(6, 0), waking(20, 0)]);
         let records: Vec<Record> = records.collect();
         let seen = [(6, (2, "")), (8, (1, "")), (9, (3, ""))];
-        assert_eq!(homes(&records, &[]), BTreeMap::from(seen));
+        let times = Times::new(&records, 4);
+        assert_eq!(homes(&records, &times, &[]), BTreeMap::from(seen));
         // 5 was silent; 21 came after the recording.
         let after = [after(5, 4), after(6, 0), after(21, 1)];
         assert_eq!(
-            homes(&records, &after),
+            homes(&records, &times, &after),
             seen.into_iter().chain([(5, (4, ""))]).collect()
         );
     }

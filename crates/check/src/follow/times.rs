@@ -1,4 +1,4 @@
-//! What comes later in the recording: when a task is next charged, what priority it shows and when it goes to another group;
+//! What comes later in the recording: when a task is first named and next charged, what priority it shows and when it goes to another group;
 //! when a CPU next switches, leaves idle or pulls a task.
 
 use crate::record::{PrevState, Record, What};
@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 /// Places in the recording, by task and by CPU.
 #[derive(Debug, Default)]
 pub(super) struct Times {
+    /// The record with which each task is first named.
+    first: BTreeMap<i32, usize>,
     /// Charges of each task: index and runtime.
     charges: BTreeMap<i32, Vec<(usize, u64)>>,
     /// Records that show each task's priority.
@@ -46,6 +48,9 @@ impl Times {
                 continue;
             }
             times.own[cpu].push(at);
+            for pid in named(&r.what) {
+                times.first.entry(pid).or_insert(at);
+            }
             if r.irq || !r.what.is_inside() {
                 times.outside[cpu].push(at);
             }
@@ -95,6 +100,22 @@ impl Times {
 
     fn shows_prio(&mut self, at: usize, pid: i32, prio: i32) {
         self.prios.entry(pid).or_default().push((at, prio));
+    }
+
+    /// Every task that records name, but the idle ones, and the first record that does.
+    pub(super) fn first_records(&self) -> impl Iterator<Item = (i32, usize)> {
+        let first = self.first.iter().map(|(&pid, &at)| (pid, at));
+        first.filter(|(pid, _)| *pid != 0)
+    }
+
+    /// Is this the record that first names a task?
+    pub(super) fn is_first(&self, pid: i32, at: usize) -> bool {
+        self.first.get(&pid) == Some(&at)
+    }
+
+    /// Is a task ever named?
+    pub(super) fn names(&self, pid: i32) -> bool {
+        self.first.contains_key(&pid)
     }
 
     /// The next record that shows a task's priority, and what it is.
@@ -170,6 +191,22 @@ impl Times {
     pub(super) fn leave(&self, cpu: u32, at: usize) -> Option<usize> {
         from(&self.leaves[cpu as usize], at)
     }
+}
+
+/// The tasks of which a record says that they run, sleep, are woken, moved or new.
+fn named(what: &What) -> impl Iterator<Item = i32> {
+    let (pid, other) = match what {
+        What::Switch { prev, next, .. } => (Some(prev.pid), Some(next.pid)),
+        What::Fork { child, .. } => (Some(*child), None),
+        What::Waking { pid, .. }
+        | What::Migrate { pid, .. }
+        | What::Wakeup { pid, .. }
+        | What::WakeupNew { pid, .. }
+        | What::Runtime { pid, .. }
+        | What::Exit { pid } => (Some(*pid), None),
+        _ => (None, None),
+    };
+    pid.into_iter().chain(other)
 }
 
 /// The first place that is not before `at`.
