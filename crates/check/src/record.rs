@@ -328,7 +328,7 @@ impl Fields<'_> {
                 b'R' => PrevState::Runnable,
                 b'X' | b'Z' => PrevState::Dead,
                 b'D' => PrevState::Uninterruptible,
-                b'T' | b't' | b'P' => PrevState::Stopped,
+                b'T' | b't' | b'P' | b'x' => PrevState::Stopped,
                 _ => PrevState::Interruptible,
             });
         }

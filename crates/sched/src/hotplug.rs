@@ -4,7 +4,8 @@
 //!        is asked away by the stopper. Domains are built anew, without CPUs that are isolated.
 //! Source. kernel/sched/core.c `sched_cpu_deactivate`, `sched_cpu_activate`, `balance_push`; topology.c `sched_init_domains`;
 //!         fair.c `rq_offline_fair`, `unthrottle_offline_cfs_rqs`, `clear_tg_offline_cfs_rqs` @ 6.1, 6.12.
-//! Deviations. The steps of hotplug that take time in the kernel happen at once.
+//! Deviations. The steps of hotplug that take time in the kernel happen at once. Times that scale with the CPUs that are online
+//!        go on from what they were set to, where the kernel goes back to its defaults.
 
 use crate::balance::CpuSumsTable;
 use crate::cpumask::CpuMask;
@@ -28,23 +29,9 @@ impl Sched {
     /// # Errors
     /// If the CPU is the last one or already offline.
     pub fn cpu_down(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
-        self.set_time(now);
-        if !self.active.test(cpu) || self.active.weight() == 1 {
-            return Err(HotplugError);
-        }
-        self.nohz_balance_exit_idle(cpu);
-        // Wakeups on their way are completed here, so that their tasks are moved with the others.
-        self.sched_ttwu_pending(cpu, now);
-        let was = self.active.clone();
-        self.active.clear(cpu);
-        self.update_rq_clock(cpu);
-        self.rq_offline(cpu);
-        let online = if self.fair.domains_count_leaving_cpu {
-            was
-        } else {
-            self.active.clone()
-        };
-        self.rebuild_domains(&online);
+        self.follow_cpu_leaves(cpu, now)?;
+        self.follow_cpu_left(cpu, now);
+        self.follow_domains(Some(cpu));
         self.push_tasks_away(cpu);
         Ok(())
     }
@@ -54,13 +41,44 @@ impl Sched {
     /// # Errors
     /// If it is online.
     pub fn cpu_up(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
+        self.follow_cpu_returns(cpu, now)?;
+        self.follow_domains(None);
+        Ok(())
+    }
+
+    /// From now on no task goes to a CPU. The caller moves those that are there, as another kernel does.
+    ///
+    /// # Errors
+    /// If the CPU is the last one or already offline.
+    pub fn follow_cpu_leaves(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
+        self.set_time(now);
+        if !self.active.test(cpu) || self.active.weight() == 1 {
+            return Err(HotplugError);
+        }
+        self.nohz_balance_exit_idle(cpu);
+        // Wakeups on their way are completed here, so that their tasks are moved with the others.
+        self.sched_ttwu_pending(cpu, now);
+        self.active.clear(cpu);
+        Ok(())
+    }
+
+    /// Its queues have left: they have no limits any more.
+    pub fn follow_cpu_left(&mut self, cpu: CpuId, now: Nanos) {
+        self.set_time(now);
+        self.update_rq_clock(cpu);
+        self.rq_offline(cpu);
+    }
+
+    /// Tasks and limits come to a CPU again.
+    ///
+    /// # Errors
+    /// If it is online.
+    pub fn follow_cpu_returns(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
         self.set_time(now);
         if self.active.test(cpu) {
             return Err(HotplugError);
         }
         self.active.set(cpu);
-        let online = self.active.clone();
-        self.rebuild_domains(&online);
         self.update_rq_clock(cpu);
         self.rqs[cpu].online = true;
         for group in self.groups.ids() {
@@ -70,6 +88,16 @@ impl Sched {
         }
         self.rq_online_rt(cpu);
         Ok(())
+    }
+
+    /// Domains are built, and times scaled, for the CPUs that take tasks by now, a `leaving` one being about to go offline.
+    pub fn follow_domains(&mut self, leaving: Option<CpuId>) {
+        let mut online = self.active.clone();
+        if let Some(leaving) = leaving.filter(|_| self.fair.domains_count_leaving_cpu) {
+            online.set(leaving);
+        }
+        self.rebuild_domains(&online);
+        self.profile.scale_times(online.weight());
     }
 
     /// Leaves CPUs out of all domains from now on, as `isolcpus=` does: nothing is balanced to or from them.

@@ -171,6 +171,8 @@ pub struct KernelProfile {
     pub preempt: Preempt,
     /// Utilisation clamps honoured (CONFIG_UCLAMP_TASK; Debian leaves it out).
     pub uclamp: bool,
+    /// By how many CPUs times are scaled: those that are online.
+    pub scaled_cpus: usize,
     /// Where in time the periods of CPU limits begin.
     pub bw_interleave: BwInterleave,
     /// Periods of CPU limits vary by so many percent, either way.
@@ -182,33 +184,46 @@ pub struct KernelProfile {
 impl KernelProfile {
     /// A release with its defaults on a machine of `nr_cpus`, configured as Debian's kernels are.
     pub fn new(release: Release, nr_cpus: usize) -> Self {
-        let mut tunables = Tunables::normalized(release);
-        let factor = scaling_factor(tunables.tunable_scaling, nr_cpus);
-        for scaled in [
-            &mut tunables.latency_ns,
-            &mut tunables.min_granularity_ns,
-            &mut tunables.wakeup_granularity_ns,
-            &mut tunables.base_slice_ns,
-        ] {
-            *scaled *= factor;
-        }
-        KernelProfile {
+        let mut profile = KernelProfile {
             release,
             features: Features::defaults(release),
-            tunables,
+            tunables: Tunables::normalized(release),
             levels: Vec::new(),
             hz: 250,
             nohz: true,
             irq_time: false,
             preempt: Preempt::Voluntary,
             uclamp: false,
+            scaled_cpus: 1,
             bw_interleave: match release {
                 Release::V6_1 => BwInterleave::Aligned,
                 Release::V6_12 | Release::V6_18 => BwInterleave::Random,
             },
             bw_period_jitter_pct: 0,
             sis_cache_hot_pct: 50,
+        };
+        profile.scale_times(nr_cpus);
+        profile
+    }
+
+    /// So many CPUs are online from now on; kernel `update_sysctl`.
+    pub(crate) fn scale_times(&mut self, nr_cpus: usize) {
+        let factor = scaling_factor(self.tunables.tunable_scaling, nr_cpus);
+        let before = self.scaling_factor();
+        self.scaled_cpus = nr_cpus;
+        for scaled in [
+            &mut self.tunables.latency_ns,
+            &mut self.tunables.min_granularity_ns,
+            &mut self.tunables.wakeup_granularity_ns,
+            &mut self.tunables.base_slice_ns,
+        ] {
+            *scaled = *scaled * factor / before;
         }
+    }
+
+    /// What the scaled tunables are multiplied by.
+    pub(crate) fn scaling_factor(&self) -> u64 {
+        scaling_factor(self.tunables.tunable_scaling, self.scaled_cpus)
     }
 
     /// Length of a tick in ns.
@@ -253,8 +268,8 @@ impl KernelProfile {
     }
 }
 
-/// What the scaled tunables are multiplied by; kernel `get_update_sysctl_factor`.
-pub(crate) fn scaling_factor(tunable_scaling: u32, nr_cpus: usize) -> u64 {
+/// Kernel `get_update_sysctl_factor`.
+fn scaling_factor(tunable_scaling: u32, nr_cpus: usize) -> u64 {
     let cpus = nr_cpus.clamp(1, 8) as u64;
     match tunable_scaling {
         0 => 1,
@@ -287,6 +302,20 @@ mod tests {
             KernelProfile::new(Release::V6_1, 8).tunables.latency_ns,
             24_000_000
         );
+    }
+
+    #[test]
+    fn times_are_scaled_anew_when_other_cpus_are_online() {
+        let mut profile = KernelProfile::new(Release::V6_1, 4);
+        profile.scale_times(3);
+        let tunables = &profile.tunables;
+        assert_eq!(
+            (tunables.latency_ns, tunables.wakeup_granularity_ns),
+            (12_000_000, 2_000_000)
+        );
+        assert_eq!(tunables.idle_min_granularity_ns, 750_000);
+        profile.scale_times(4);
+        assert_eq!(profile, KernelProfile::new(Release::V6_1, 4));
     }
 
     #[test]

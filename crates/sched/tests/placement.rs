@@ -6,7 +6,7 @@
 mod rig;
 
 use fairwind_sched::flags::WF_SYNC;
-use fairwind_sched::{CpuId, CpuMask, Policy, SchedAttr, Topology};
+use fairwind_sched::{CpuId, CpuMask, Policy, Release, SchedAttr, Topology};
 use rig::{MS, Rig, both};
 
 #[test]
@@ -289,6 +289,35 @@ fn an_offline_cpu_is_never_chosen() {
         rig.settle();
         assert_eq!(rig.wake(0, sleeper, 0), 0, "{release:?}");
     });
+}
+
+#[test]
+fn slices_scale_with_the_cpus_that_are_online() {
+    // 6.12 builds its domains while the leaving CPU still counts, so that the next one that leaves makes a difference.
+    for (release, name, slices) in [
+        (
+            Release::V6_1,
+            "min_granularity_ns",
+            [2_250_000, 1_500_000, 1_500_000],
+        ),
+        (
+            Release::V6_12,
+            "base_slice_ns",
+            [2_100_000, 2_100_000, 1_400_000],
+        ),
+    ] {
+        let mut rig = Rig::new(release, Topology::regular(1, 4, 1));
+        let slice = |rig: &Rig| rig.sched.profile.tunables.get(name).unwrap();
+        let mut found = vec![slice(&rig)];
+        for cpu in [3, 2] {
+            rig.sched.cpu_down(CpuId(cpu), rig.now).unwrap();
+            found.push(slice(&rig));
+        }
+        assert_eq!(found, slices, "{release:?}");
+        rig.sched.cpu_up(CpuId(2), rig.now).unwrap();
+        rig.sched.cpu_up(CpuId(3), rig.now).unwrap();
+        assert_eq!(slice(&rig), slices[0], "{release:?}");
+    }
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The machine of a recording: lines `cpuN package=P core=C smt=LIST llc=LIST`, or what perf tells of it. Of a CPU that is offline
 //! the kernel tells no place; one that has no domain, where others have some, is isolated.
 //!
-//! Deviations. In the file a package is a NUMA node; all other nodes are at distance 20. CPUs that go offline or come back while
-//!             it is recorded are taken to be there, also by what scales with their number.
+//! Deviations. In the file a package is a NUMA node; all other nodes are at distance 20.
 
 use crate::error::Error;
 use crate::gaps::{self, Gap};

@@ -1,5 +1,6 @@
 //! What a CPU has recorded of a call that is not over yet.
 
+use super::hotplug::Offline;
 use super::looks::Earliest;
 use super::ticks::Charged;
 use crate::judge::Class;
@@ -89,6 +90,8 @@ pub(super) struct CpuContext {
     pub(super) tick_waits: bool,
     /// Domains that the balancing softirq, in which something is moved, is still to balance.
     pub(super) to_balance: Vec<SdId>,
+    /// If it takes no tasks, how far down it is.
+    pub(super) offline: Offline,
     /// When that softirq was raised, until it begins.
     pub(super) softirq_raised: Option<u64>,
     /// It was kicked to balance for all idle CPUs, and moves something in that softirq.

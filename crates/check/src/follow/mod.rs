@@ -33,6 +33,7 @@ mod goes_on;
 mod going_idle;
 mod grid;
 mod group_courses;
+mod hotplug;
 mod idle_scan;
 mod imbalance;
 mod jiffies;
@@ -131,6 +132,8 @@ pub(crate) struct Follower<'a> {
     pinned: BTreeMap<SdId, u64>,
     /// When the kernel last moved something in a domain.
     moved: BTreeMap<SdId, u64>,
+    /// A CPU has left or come back, and domains are to be built for that; by whom, once it is known.
+    domains_wait: Option<(CpuId, Option<i32>)>,
     judge: Judge,
     cpus: Vec<CpuContext>,
     /// `[nr_cpus]`, beside these because all are looked at at each record.
@@ -294,6 +297,7 @@ impl<'a> Follower<'a> {
             jiffies,
             pinned: BTreeMap::new(),
             moved: BTreeMap::new(),
+            domains_wait: None,
             judge: Judge::default(),
             wakeups: BTreeMap::new(),
             raised: Vec::new(),
@@ -436,6 +440,7 @@ impl Follower<'_> {
         if let What::Probe { .. } = r.what {
             self.cpu(r.cpu).first_probe.get_or_insert(r.ts);
         }
+        self.follow_hotplug(r);
         self.go_on(r);
         self.end_charge(r);
         self.end_yield(r);

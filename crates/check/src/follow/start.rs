@@ -19,6 +19,10 @@ pub(super) fn scheduler(facts: &Facts, profile: &KernelProfile, start: u64, jiff
         // One of them is up, or nothing is recorded.
         let _ = sched.cpu_down(cpu, start);
     }
+    // Times are told as they are without these.
+    let scaled_cpus = sched.profile.scaled_cpus;
+    sched.profile = profile.clone();
+    sched.profile.scaled_cpus = scaled_cpus;
     if !facts.isolated.is_empty() {
         sched.isolate(&facts.isolated);
     }

@@ -450,6 +450,20 @@ fn many_cpus_of_6_1() {
 }
 
 #[test]
+fn a_cpu_that_goes_offline_and_comes_back() {
+    expect(
+        "hotplug-6.1",
+        &[
+            (Measure::State, 1358, 1358),
+            (Measure::Pick, 510, 509),
+            (Measure::Preemption, 465, 464),
+            (Measure::Placement, 249, 239),
+            (Measure::Balance, 11, 11),
+        ],
+    );
+}
+
+#[test]
 fn cpus_that_tasks_may_use_of_6_12() {
     expect(
         "affinity-6.12",

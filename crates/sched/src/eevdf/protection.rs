@@ -13,7 +13,6 @@
 use crate::cfs_rq::CfsRq;
 use crate::entity::SchedEntity;
 use crate::features::Feature;
-use crate::profile::scaling_factor;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, Nanos, SeId};
 
@@ -51,8 +50,7 @@ impl CfsRq {
 impl Sched {
     /// The base slice before it was scaled by the number of CPUs.
     fn normalized_base_slice(&self) -> Nanos {
-        let tunables = &self.profile.tunables;
-        tunables.base_slice_ns / scaling_factor(tunables.tunable_scaling, self.topology.nr_cpus())
+        self.profile.tunables.base_slice_ns / self.profile.scaling_factor()
     }
 
     /// `vprot = min(d, v + quantum/w)`, the quantum being the shortest slice that anybody waits for, or its own.
