@@ -65,7 +65,12 @@ pub(super) struct Before {
     pub(super) cpus: Vec<CpuFacts>,
     pub(super) tasks: Vec<TaskFacts>,
     pub(super) queues: Vec<QueueFacts>,
+    /// Some CPU's real-time tasks have a limit, if any is told.
+    pub(super) rt_limited: Option<bool>,
 }
+
+/// How -1 ns is printed, which stands for no limit.
+const RUNTIME_INF: &str = "0.000001";
 
 /// Reads what is told; lines of other forms belong to parts that are not needed.
 pub(super) fn read(release: Release, text: &str) -> Before {
@@ -106,6 +111,9 @@ pub(super) fn read(release: Release, text: &str) -> Before {
                 path: path.to_owned(),
                 ..Default::default()
             });
+        } else if line.trim_start().starts_with(".rt_runtime") {
+            let limited = value().is_some_and(|value| value != RUNTIME_INF);
+            before.rt_limited = Some(limited || before.rt_limited == Some(true));
         } else if line.trim().is_empty() || line.contains("_rq[") {
             in_queue = false;
         } else if !in_queue
@@ -322,5 +330,15 @@ mod tests {
         );
         assert_eq!(task.sum_exec, 904_512_030);
         assert!(before.clock.is_none());
+    }
+
+    #[test]
+    fn limits_of_real_time_tasks() {
+        let limited = |text: &str| read(Release::V6_1, text).rt_limited;
+        let unlimited = "cpu#0\nrt_rq[0]:\n  .rt_runtime                    : 0.000001\n";
+        assert_eq!(limited("cpu#0\nrt_rq[0]:\n"), None);
+        assert_eq!(limited(unlimited), Some(false));
+        let one_is = unlimited.to_owned() + "cpu#1\nrt_rq[1]:\n  .rt_runtime : 950.000000\n";
+        assert_eq!(limited(&(one_is + unlimited)), Some(true));
     }
 }

@@ -118,6 +118,8 @@ pub struct Facts {
     pub queues: Vec<QueueFacts>,
     /// Tasks, by thread id or name, and the groups that they are in from the start, or from when they are forked.
     pub members: Vec<(String, String)>,
+    /// Real-time tasks may be throttled: no file tells that they had no limit all the time.
+    pub rt_limited: bool,
     /// What is not told.
     pub gaps: Vec<Gap>,
 }
@@ -179,6 +181,7 @@ impl Facts {
             after: 0,
             queues: Vec::new(),
             members: given.members,
+            rt_limited: true,
             gaps,
         };
         let features = get("features")?;
@@ -201,6 +204,7 @@ impl Facts {
             clock.narrow(&after);
         }
         facts.tasks_after = after.tasks;
+        facts.rt_limited = before.rt_limited != Some(false) || after.rt_limited == Some(true);
         facts.after = after.clock.map_or(0, |clock| clock.cpu_clock);
         facts.cpus = before.cpus;
         facts.tasks = before.tasks;
@@ -315,7 +319,7 @@ impl Facts {
         } else if odd > 0 || !text.ends_with('\n') {
             self.gaps.push(gaps::SOME_TUNABLES);
         }
-        // Throttling of real-time tasks was off, or they would not have been recorded whole.
+        // Whatever the limit of real-time tasks is, when they meet it is followed.
         self.profile.tunables.sched_rt_runtime_us = -1;
     }
 }

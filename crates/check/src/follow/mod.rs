@@ -56,6 +56,7 @@ mod races;
 mod requeues;
 mod returns;
 mod rt_choice;
+mod rt_throttle;
 mod sequence;
 mod sessions;
 mod settings;

@@ -245,4 +245,15 @@ impl Sched {
         (rt.borrowed, rt.throttled, rt.unlimited) = (0, false, true);
         self.sched_rt_rq_enqueue(cpu);
     }
+
+    /// Another kernel throttles a CPU's RT tasks, or lets them go on.
+    pub fn follow_rt_throttled(&mut self, cpu: CpuId, throttled: bool) {
+        self.rqs[cpu].rt.throttled = throttled;
+        if throttled {
+            let count = self.rqs[cpu].rt.nr_running;
+            self.dequeue_top_rt_rq(cpu, count);
+        } else {
+            self.enqueue_top_rt_rq(cpu);
+        }
+    }
 }

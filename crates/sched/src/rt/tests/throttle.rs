@@ -39,6 +39,17 @@ fn an_rt_hog_leaves_5_percent_to_fair_tasks() {
 }
 
 #[test]
+fn who_another_kernel_throttles_is_not_counted() {
+    let mut rig = Rig::new(Release::V6_1, 1);
+    rig.fifo(50, &[0]);
+    rig.spawn(Policy::Normal, 0, &[0]);
+    for (throttled, counted) in [(true, 1), (true, 1), (false, 2)] {
+        rig.sched.follow_rt_throttled(CpuId(0), throttled);
+        assert_eq!(rig.sched.rqs[CpuId(0)].nr_running, counted);
+    }
+}
+
+#[test]
 fn without_a_limit_rt_takes_everything() {
     for runtime in [-1, 1_000_000] {
         let mut profile = KernelProfile::new(Release::V6_1, 1);
