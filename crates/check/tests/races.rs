@@ -1,9 +1,19 @@
 //! What the kernel's own concurrency decides is told apart from what is wrong, by the trace.
 
-use fairwind_check::{Class, Given, Measure, Recording, check};
+use fairwind_check::{Class, Given, Measure, Recording, Report, check};
 use fairwind_sched::Release;
 use std::fs;
 use std::path::Path;
+
+fn report(name: &str, text: &str) -> Report {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).unwrap();
+    let given = Given {
+        release: Some(Release::V6_1),
+        ..Given::default()
+    };
+    check(&Recording::open(&path, given).unwrap())
+}
 
 /// Two CPUs of 6.1. `w` sleeps on CPU 0 with a virtual runtime 1.5 ms below that of its queue, and is woken by CPU 1, where it
 /// is placed 1.5 ms below 5.00451 s and runs for 1 ms. While it is moved, CPU 0 charges 1.01 ms to its queue.
@@ -32,13 +42,7 @@ cpus=2
   w-300  1d..2.  1.007010000: sched_switch:       w:300 [120] S ==> b:200 [120]
 "
     );
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("races-{vruntime}.txt"));
-    fs::write(&path, text).unwrap();
-    let given = Given {
-        release: Some(Release::V6_1),
-        ..Given::default()
-    };
-    let report = check(&Recording::open(&path, given).unwrap());
+    let report = report(&format!("races-{vruntime}.txt"), &text);
     let states = report.disagreements.iter();
     let states = states.filter(|d| d.measure == Measure::State);
     states.map(|d| d.class).collect()
@@ -75,12 +79,28 @@ cpus=2
   h-100  1d..2.  1.002000000: sched_stat_runtime: comm=h pid=100 runtime=930000 [ns] vruntime=5000000000 [ns]
   h-100  1d..2.  1.002010000: sched_switch:       h:100 [120] S ==> swapper/1:0 [120]
 ";
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-flight.txt");
-    fs::write(&path, text).unwrap();
-    let given = Given {
-        release: Some(Release::V6_1),
-        ..Given::default()
-    };
-    let report = check(&Recording::open(&path, given).unwrap());
-    assert_eq!(report.events, 13);
+    assert_eq!(report("in-flight.txt", text).events, 13);
+}
+
+/// Two CPUs of 6.1. `s` is woken while it is about to stop, and queued once it has.
+#[test]
+fn who_is_woken_as_it_stops_is_queued() {
+    let text = "\
+cpus=2
+  s-100   0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> s:100 [120]
+  w-200   1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> w:200 [120]
+  s-100   0d..2.  1.001000000: sched_stat_runtime: comm=s pid=100 runtime=1000000 [ns] vruntime=1000000000 [ns]
+  w-200   1d..3.  1.001005000: sched_waking:       comm=s pid=100 prio=120 target_cpu=000
+  s-100   0d..2.  1.001010000: sched_switch:       s:100 [120] T ==> swapper/0:0 [120]
+  <idle>-0 0dN.3. 1.001050000: sched_wakeup:       s:100 [120] CPU:000
+  <idle>-0 0d..2. 1.001100000: sched_switch:       swapper/0:0 [120] R ==> s:100 [120]
+  w-200   1d.h1.  1.001500000: sched_stat_runtime: comm=w pid=200 runtime=1400000 [ns] vruntime=5000000000 [ns]
+  s-100   0d.h1.  1.002000000: sched_stat_runtime: comm=s pid=100 runtime=900000 [ns] vruntime=1000900000 [ns]
+";
+    let table = report("stopping.txt", text).table();
+    // Both were running when the recording began.
+    assert!(
+        table.contains("2 next tasks that were not queued"),
+        "{table}"
+    );
 }
