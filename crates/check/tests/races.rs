@@ -82,6 +82,50 @@ cpus=2
     assert_eq!(report("in-flight.txt", text).events, 13);
 }
 
+/// Two CPUs of 6.1. CPU 1's stopper moves `h` to CPU 0, which goes idle after that: `h` is not there yet. Until it comes, `a` and
+/// `b` are picked in turn, though it would come before them.
+#[test]
+fn who_is_in_flight_while_its_cpu_goes_idle_is_not_picked() {
+    let text = "\
+cpus=2
+  a-100   0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  h-300   1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> h:300 [120]
+  a-100   0d.h1.  1.000500000: sched_stat_runtime: comm=a pid=100 runtime=500000 [ns] vruntime=1000000000 [ns]
+  a-100   0d..2.  1.000510000: sched_switch:       a:100 [120] R ==> b:200 [120]
+  b-200   0d.h1.  1.000900000: sched_stat_runtime: comm=b pid=200 runtime=390000 [ns] vruntime=1000100000 [ns]
+  b-200   0d..2.  1.000910000: sched_switch:       b:200 [120] R ==> a:100 [120]
+  h-300   1d..2.  1.001000000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  h-300   1dN.2.  1.001010000: sched_wakeup:       migration/1:15 [0] CPU:001
+  h-300   1d..2.  1.001020000: sched_stat_runtime: comm=h pid=300 runtime=920000 [ns] vruntime=5000000000 [ns]
+  h-300   1d..2.  1.001030000: sched_switch:       h:300 [120] R ==> migration/1:15 [0]
+  m-15    1d..2.  1.001040000: sched_migrate_task: comm=h pid=300 prio=120 orig_cpu=1 dest_cpu=0
+  a-100   0d..2.  1.001100000: sched_stat_runtime: comm=a pid=100 runtime=190000 [ns] vruntime=1000190000 [ns]
+  a-100   0d..2.  1.001110000: sched_switch:       a:100 [120] S ==> b:200 [120]
+  b-200   0d..2.  1.001300000: sched_stat_runtime: comm=b pid=200 runtime=190000 [ns] vruntime=1000290000 [ns]
+  b-200   0d..2.  1.001310000: sched_switch:       b:200 [120] S ==> swapper/0:0 [120]
+  <idle>-0 0d.h3. 1.003000000: sched_waking:       comm=a pid=100 prio=120 target_cpu=000
+  <idle>-0 0dNh3. 1.003010000: sched_wakeup:       a:100 [120] CPU:000
+  <idle>-0 0dNh3. 1.003020000: sched_waking:       comm=b pid=200 prio=120 target_cpu=000
+  <idle>-0 0dNh3. 1.003030000: sched_wakeup:       b:200 [120] CPU:000
+  <idle>-0 0d..2. 1.003040000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  a-100   0d.h1.  1.005000000: sched_stat_runtime: comm=a pid=100 runtime=1970000 [ns] vruntime=1002160000 [ns]
+  a-100   0d..2.  1.005010000: sched_switch:       a:100 [120] R ==> b:200 [120]
+  b-200   0d.h1.  1.009000000: sched_stat_runtime: comm=b pid=200 runtime=3990000 [ns] vruntime=1004280000 [ns]
+  b-200   0d..2.  1.009010000: sched_switch:       b:200 [120] R ==> a:100 [120]
+  a-100   0d..2.  1.010000000: sched_stat_runtime: comm=a pid=100 runtime=990000 [ns] vruntime=1003150000 [ns]
+  a-100   0d..2.  1.010010000: sched_switch:       a:100 [120] S ==> b:200 [120]
+  b-200   0d..2.  1.010500000: sched_stat_runtime: comm=b pid=200 runtime=490000 [ns] vruntime=1004770000 [ns]
+  b-200   0d..2.  1.010510000: sched_switch:       b:200 [120] S ==> swapper/0:0 [120]
+  <idle>-0 0d..2. 1.012000000: sched_switch:       swapper/0:0 [120] R ==> h:300 [120]
+  m-15    1d..2.  1.012010000: sched_switch:       migration/1:15 [0] S ==> swapper/1:0 [120]
+  h-300   0d.h1.  1.013000000: sched_stat_runtime: comm=h pid=300 runtime=1000000 [ns] vruntime=1005280000 [ns]
+";
+    let report = report("idle-flight.txt", text);
+    let picks = report.scores[&Measure::Pick].count;
+    assert!(picks.decisions >= 2, "{}", report.table());
+    assert_eq!(picks.agree, picks.decisions, "{}", report.table());
+}
+
 /// Two CPUs of 6.1. `s` is woken while it is about to stop, and queued once it has.
 #[test]
 fn who_is_woken_as_it_stops_is_queued() {

@@ -124,6 +124,7 @@ impl Follower<'_> {
             return;
         }
         let locked = self.locked_ahead(r.cpu, moved.dest);
+        let locked = locked.or_else(|| self.idles_without_it(r.cpu, moved));
         if placed || charged || locked.is_none() {
             self.end_push(r.cpu, r.ts);
         } else {
@@ -163,11 +164,39 @@ impl Follower<'_> {
         (cpu != dest && next < until && takes_off && stops).then_some(next)
     }
 
-    /// After a record: what stoppers have in flight goes to the queue whose lock was held until then.
-    pub(super) fn put_unlocked(&mut self, r: &Record) {
-        if !matches!(r.what, What::Migrate { .. }) {
-            return;
+    /// The last record before a task that a stopper has in flight is on its queue, if its new CPU goes idle before: had it been
+    /// there, that would have picked it. Who comes to a queue charges the fair task that runs; so unless the stopper does that
+    /// next, the task comes while nobody fair runs there, the last time before it does itself.
+    fn idles_without_it(&self, cpu: u32, moved: Move) -> Option<usize> {
+        let until = self.next_on_cpu[self.at]?;
+        let pid = self.pid(moved.task)?;
+        let (mut has_idled, mut none_runs, mut comes) = (false, false, None);
+        let of_dest = self.times.records_of(moved.dest, self.at + 1).iter();
+        for &at in of_dest.take_while(|&&at| at < until) {
+            let What::Switch { next, .. } = &self.records[at].what else {
+                continue;
+            };
+            if none_runs {
+                comes = Some(at - 1);
+            }
+            has_idled |= next.pid == 0;
+            none_runs = has_idled && (next.pid == 0 || stopper_cpu(&next.comm).is_some());
+            if next.pid == pid {
+                break;
+            }
         }
+        if !has_idled || cpu == moved.dest {
+            return None;
+        }
+        match self.records[until].what {
+            What::Runtime { .. } => Some(until),
+            _ if none_runs => Some(until - 1),
+            _ => comes,
+        }
+    }
+
+    /// After a record: what stoppers have in flight until then goes to its queue.
+    pub(super) fn put_unlocked(&mut self, r: &Record) {
         for cpu in 0..self.cpus.len() as u32 {
             if self.cpus[cpu as usize].locked_until == Some(self.at) {
                 self.end_push(cpu, r.ts);
