@@ -5,7 +5,8 @@
 //! Source. kernel/sched/core.c `sched_cpu_deactivate`, `sched_cpu_activate`, `balance_push`; topology.c `sched_init_domains`;
 //!         fair.c `rq_offline_fair`, `unthrottle_offline_cfs_rqs`, `clear_tg_offline_cfs_rqs` @ 6.1, 6.12.
 //! Deviations. The steps of hotplug that take time in the kernel happen at once. Times that scale with the CPUs that are online
-//!        go on from what they were set to, where the kernel goes back to its defaults.
+//!        stay as they are, unless another kernel is followed; then they go on from what they were, where the kernel goes back
+//!        to its defaults.
 
 use crate::balance::CpuSumsTable;
 use crate::cpumask::CpuMask;
@@ -31,7 +32,7 @@ impl Sched {
     pub fn cpu_down(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
         self.follow_cpu_leaves(cpu, now)?;
         self.follow_cpu_left(cpu, now);
-        self.follow_domains(Some(cpu));
+        self.build_domains(Some(cpu));
         self.push_tasks_away(cpu);
         Ok(())
     }
@@ -42,7 +43,7 @@ impl Sched {
     /// If it is online.
     pub fn cpu_up(&mut self, cpu: CpuId, now: Nanos) -> Result<(), HotplugError> {
         self.follow_cpu_returns(cpu, now)?;
-        self.follow_domains(None);
+        self.build_domains(None);
         Ok(())
     }
 
@@ -92,12 +93,18 @@ impl Sched {
 
     /// Domains are built, and times scaled, for the CPUs that take tasks by now, a `leaving` one being about to go offline.
     pub fn follow_domains(&mut self, leaving: Option<CpuId>) {
+        let nr_online = self.build_domains(leaving);
+        self.profile.scale_times(nr_online);
+    }
+
+    /// Builds the domains; tells how many CPUs count as online.
+    fn build_domains(&mut self, leaving: Option<CpuId>) -> usize {
         let mut online = self.active.clone();
         if let Some(leaving) = leaving.filter(|_| self.fair.domains_count_leaving_cpu) {
             online.set(leaving);
         }
         self.rebuild_domains(&online);
-        self.profile.scale_times(online.weight());
+        online.weight()
     }
 
     /// Leaves CPUs out of all domains from now on, as `isolcpus=` does: nothing is balanced to or from them.

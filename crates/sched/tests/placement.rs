@@ -310,12 +310,16 @@ fn slices_scale_with_the_cpus_that_are_online() {
         let slice = |rig: &Rig| rig.sched.profile.tunables.get(name).unwrap();
         let mut found = vec![slice(&rig)];
         for cpu in [3, 2] {
-            rig.sched.cpu_down(CpuId(cpu), rig.now).unwrap();
+            rig.sched.follow_cpu_leaves(CpuId(cpu), rig.now).unwrap();
+            rig.sched.follow_cpu_left(CpuId(cpu), rig.now);
+            rig.sched.follow_domains(Some(CpuId(cpu)));
             found.push(slice(&rig));
         }
         assert_eq!(found, slices, "{release:?}");
-        rig.sched.cpu_up(CpuId(2), rig.now).unwrap();
-        rig.sched.cpu_up(CpuId(3), rig.now).unwrap();
+        for cpu in [2, 3] {
+            rig.sched.follow_cpu_returns(CpuId(cpu), rig.now).unwrap();
+            rig.sched.follow_domains(None);
+        }
         assert_eq!(slice(&rig), slices[0], "{release:?}");
     }
 }

@@ -17,7 +17,10 @@ pub(super) fn scheduler(facts: &Facts, profile: &KernelProfile, start: u64, jiff
     sched.set_time(start);
     for &cpu in &facts.offline {
         // One of them is up, or nothing is recorded.
-        let _ = sched.cpu_down(cpu, start);
+        if sched.follow_cpu_leaves(cpu, start).is_ok() {
+            sched.follow_cpu_left(cpu, start);
+            sched.follow_domains(Some(cpu));
+        }
     }
     // Times are told as they are without these.
     let scaled_cpus = sched.profile.scaled_cpus;
