@@ -38,7 +38,7 @@ impl Sched {
     pub fn is_blocked(&self, task: TaskId) -> bool {
         matches!(
             self.tasks[task].state,
-            TaskState::Interruptible | TaskState::Uninterruptible
+            TaskState::Interruptible | TaskState::Uninterruptible | TaskState::Stopped
         )
     }
 

@@ -14,7 +14,6 @@ use crate::record::{Record, What};
 use fairwind_sched::flags::WF_FROM_IRQ;
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::replay::FollowedWakeup;
-use fairwind_sched::task::TaskState;
 use fairwind_sched::{CpuId, TaskId};
 
 /// A wakeup that has begun.
@@ -204,9 +203,7 @@ impl Follower<'_> {
         }
         let task = self.task(pid, "", target, r.ts);
         let curr_there = self.sched.rqs[self.sched.tasks[task].cpu].curr;
-        let stopped = self.sched.tasks[task].state == TaskState::Stopped;
-        let sleeps = (stopped || self.sched.is_blocked(task)) && curr_there != task;
-        if wakeup.running && !sleeps {
+        if wakeup.running && !(self.sched.is_blocked(task) && curr_there != task) {
             return;
         }
         let cpu = CpuId(target);
