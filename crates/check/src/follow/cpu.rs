@@ -78,8 +78,6 @@ pub(super) struct CpuContext {
     pub(super) moves: Vec<Move>,
     /// What its stopper, or a task that changes where others may run, has taken off a queue and is still to put on another one.
     pub(super) in_flight: Option<Move>,
-    /// The record by which the other queue's lock was held until then.
-    pub(super) locked_until: Option<usize>,
     /// Moves out of interrupts.
     pub(super) irq_moves: Vec<Move>,
     /// In the timer's interrupt; whether its tick has run.

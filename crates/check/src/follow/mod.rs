@@ -135,6 +135,8 @@ pub(crate) struct Follower<'a> {
     moved: BTreeMap<SdId, u64>,
     /// A CPU has left or come back, and domains are to be built for that; by whom, once it is known.
     domains_wait: Option<(CpuId, Option<i32>)>,
+    /// After which record what a CPU has in flight is on its queue, if the CPU itself does not show it before.
+    lands_after: BTreeSet<(usize, u32)>,
     judge: Judge,
     cpus: Vec<CpuContext>,
     /// `[nr_cpus]`, beside these because all are looked at at each record.
@@ -299,6 +301,7 @@ impl<'a> Follower<'a> {
             pinned: BTreeMap::new(),
             moved: BTreeMap::new(),
             domains_wait: None,
+            lands_after: BTreeSet::new(),
             judge: Judge::default(),
             wakeups: BTreeMap::new(),
             raised: Vec::new(),
@@ -397,7 +400,7 @@ impl<'a> Follower<'a> {
                     || further_passes.contains(&next) && !self.moves_on(record.cpu, next)
             });
             self.put_in_flight(record, over);
-            self.put_unlocked(record);
+            self.land(record);
             if over {
                 self.end_requeue(record);
                 self.end_softirq(record);

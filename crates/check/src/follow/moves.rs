@@ -123,12 +123,11 @@ impl Follower<'_> {
         if !(over || placed || charged) {
             return;
         }
-        let locked = self.locked_ahead(r.cpu, moved.dest);
-        let locked = locked.or_else(|| self.idles_without_it(r.cpu, moved));
-        if placed || charged || locked.is_none() {
-            self.end_push(r.cpu, r.ts);
-        } else {
-            self.cpu(r.cpu).locked_until = locked;
+        let later = self.locked_ahead(r.cpu, moved.dest);
+        let later = later.or_else(|| self.idles_without_it(r.cpu, moved));
+        match later.filter(|_| !placed && !charged) {
+            Some(later) => _ = self.lands_after.insert((later, r.cpu)),
+            None => self.end_push(r.cpu, r.ts),
         }
     }
 
@@ -196,17 +195,20 @@ impl Follower<'_> {
     }
 
     /// After a record: what stoppers have in flight until then goes to its queue.
-    pub(super) fn put_unlocked(&mut self, r: &Record) {
-        for cpu in 0..self.cpus.len() as u32 {
-            if self.cpus[cpu as usize].locked_until == Some(self.at) {
-                self.end_push(cpu, r.ts);
-            }
+    pub(super) fn land(&mut self, r: &Record) {
+        while let Some(&(after, cpu)) = self
+            .lands_after
+            .first()
+            .filter(|(after, _)| *after <= self.at)
+        {
+            self.lands_after.remove(&(after, cpu));
+            self.end_push(cpu, r.ts);
         }
     }
 
     /// What a CPU has in flight is put on its queue.
     pub(super) fn end_push(&mut self, cpu: u32, ts: u64) {
-        self.cpu(cpu).locked_until = None;
+        self.lands_after.retain(|&(_, of)| of != cpu);
         let in_flight = self.cpu(cpu).in_flight.take();
         // Where records are lost, another one may have shown it elsewhere meanwhile.
         let moves = |moved: &Move| self.sched.tasks[moved.task].on_rq == OnRq::Migrating;
