@@ -27,59 +27,62 @@ pub(super) enum Offline {
     ThreadsGoOn,
 }
 
-/// The CPU that a thread of this name takes down and up.
-fn hotplug_cpu(comm: &str) -> Option<CpuId> {
-    bound_cpu(comm).filter(|_| comm.starts_with("cpuhp/"))
+/// Is it the thread that takes a CPU down and up?
+fn is_hotplug(comm: &str, cpu: CpuId) -> bool {
+    comm.starts_with("cpuhp/") && bound_cpu(comm) == Some(cpu)
 }
 
 impl Follower<'_> {
     /// Before a record is followed: does its CPU go offline, or come back, with it?
     pub(super) fn follow_hotplug(&mut self, r: &Record) {
-        if let What::Switch {
-            prev,
-            prev_state,
-            next,
-        } = &r.what
-        {
-            self.worker_waits(prev, *prev_state, next);
-        }
         let cpu = CpuId(r.cpu);
-        let active = self.sched.active.test(cpu);
-        let own = |comm: &str| hotplug_cpu(comm) == Some(cpu);
-        match (&r.what, self.cpu(r.cpu).offline) {
-            (
-                What::Switch {
-                    prev, prev_state, ..
-                },
-                offline,
-            ) if own(&prev.comm) => match (prev_state, offline) {
-                (PrevState::Uninterruptible, _) if active => self.leaves(cpu, r.ts),
-                (PrevState::Stopped, Offline::ThreadsPark) => {
-                    self.cpu(r.cpu).offline = Offline::Down;
+        match &r.what {
+            What::Switch {
+                prev,
+                prev_state,
+                next,
+            } => {
+                self.worker_waits(prev, *prev_state, next);
+                if is_hotplug(&prev.comm, cpu) {
+                    self.hotplug_waits(cpu, *prev_state, r.ts);
+                } else if is_hotplug(&next.comm, cpu) {
+                    self.hotplug_goes_on(cpu, r.ts);
                 }
-                (PrevState::Interruptible, Offline::ThreadsGoOn) => self.comes_back(cpu, r.ts),
-                _ => {}
-            },
-            (What::Switch { next, .. }, Offline::Leaves) if own(&next.comm) => {
-                self.has_left(cpu, r.ts);
             }
-            (What::Switch { next, .. }, Offline::ThreadsGoOn) if own(&next.comm) => {
-                self.comes_back(cpu, r.ts);
-            }
-            (What::Waking { comm, .. }, offline) if !active && !r.irq && self.runs_hotplug(cpu) => {
-                match (offline, bound_cpu(comm) == Some(cpu)) {
-                    (Offline::Down, true) => self.cpu(r.cpu).offline = Offline::ThreadsGoOn,
-                    (Offline::ThreadsGoOn, false) => self.comes_back(cpu, r.ts),
-                    _ => {}
+            What::Waking { comm, .. } if !r.irq && !self.sched.active.test(cpu) => {
+                let curr = self.names.comm(self.sched.rqs[cpu].curr);
+                if curr.is_some_and(|curr| is_hotplug(curr, cpu)) {
+                    self.hotplug_wakes(cpu, comm, r.ts);
                 }
             }
             _ => {}
         }
     }
 
-    fn runs_hotplug(&self, cpu: CpuId) -> bool {
-        let comm = self.names.comm(self.sched.rqs[cpu].curr);
-        comm.and_then(hotplug_cpu) == Some(cpu)
+    fn hotplug_waits(&mut self, cpu: CpuId, state: PrevState, ts: u64) {
+        match (state, self.cpu(cpu.0).offline) {
+            (PrevState::Uninterruptible, _) if self.sched.active.test(cpu) => self.leaves(cpu, ts),
+            (PrevState::Stopped, Offline::ThreadsPark) => self.cpu(cpu.0).offline = Offline::Down,
+            (PrevState::Interruptible, Offline::ThreadsGoOn) => self.comes_back(cpu, ts),
+            _ => {}
+        }
+    }
+
+    fn hotplug_goes_on(&mut self, cpu: CpuId, ts: u64) {
+        match self.cpu(cpu.0).offline {
+            Offline::Leaves => self.has_left(cpu, ts),
+            Offline::ThreadsGoOn => self.comes_back(cpu, ts),
+            _ => {}
+        }
+    }
+
+    fn hotplug_wakes(&mut self, cpu: CpuId, comm: &str, ts: u64) {
+        let own = bound_cpu(comm) == Some(cpu);
+        match self.cpu(cpu.0).offline {
+            Offline::Down if own => self.cpu(cpu.0).offline = Offline::ThreadsGoOn,
+            Offline::ThreadsGoOn if !own => self.comes_back(cpu, ts),
+            _ => {}
+        }
     }
 
     fn leaves(&mut self, cpu: CpuId, ts: u64) {
