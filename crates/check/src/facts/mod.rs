@@ -118,7 +118,7 @@ pub struct Facts {
     pub queues: Vec<QueueFacts>,
     /// Tasks, by thread id or name, and the groups that they are in from the start, or from when they are forked.
     pub members: Vec<(String, String)>,
-    /// Real-time tasks may be throttled: no file tells that they had no limit all the time.
+    /// Real-time tasks may be throttled: they had a limit in the beginning or the end, or it is not told.
     pub rt_limited: bool,
     /// What is not told.
     pub gaps: Vec<Gap>,
@@ -319,7 +319,7 @@ impl Facts {
         } else if odd > 0 || !text.ends_with('\n') {
             self.gaps.push(gaps::SOME_TUNABLES);
         }
-        // Whatever the limit of real-time tasks is, when they meet it is followed.
+        // The recording shows when real-time tasks are throttled, whatever their limit is.
         self.profile.tunables.sched_rt_runtime_us = -1;
     }
 }
