@@ -1,9 +1,10 @@
 //! A child begins where its parent was when it was forked, which may be some time before that is recorded.
 
-use fairwind_check::{Given, Measure, Recording, check};
+mod text;
+
+use fairwind_check::Measure;
 use fairwind_sched::Release;
-use std::fs;
-use std::path::Path;
+use text::report_on;
 
 /// One CPU of 6.1. `p` forks a child while `w` waits at 1.0005 s of virtual time, and a tick charges it 4 ms before that is
 /// recorded. When `w` is at 1.0035 s the child is picked: which of the picks asked about differ, by their time.
@@ -25,13 +26,7 @@ cpus=1
   w-200  0d..2.  1.009610000: sched_switch:       w:200 [120] R ==> p:300 [120]
 "
     );
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, text).unwrap();
-    let given = Given {
-        release: Some(Release::V6_1),
-        ..Given::default()
-    };
-    let report = check(&Recording::open(&path, given).unwrap());
+    let report = report_on(name, &text, Release::V6_1);
     let picks = report.disagreements.iter();
     let picks = picks.filter(|d| d.measure == Measure::Pick);
     picks.map(|d| d.ts).collect()

@@ -1,19 +1,10 @@
 //! What the kernel's own concurrency decides is told apart from what is wrong, by the trace.
 
-use fairwind_check::{Class, Given, Measure, Recording, Report, check};
-use fairwind_sched::Release;
-use std::fs;
-use std::path::Path;
+mod text;
 
-fn report(name: &str, text: &str) -> Report {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, text).unwrap();
-    let given = Given {
-        release: Some(Release::V6_1),
-        ..Given::default()
-    };
-    check(&Recording::open(&path, given).unwrap())
-}
+use fairwind_check::{Class, Measure};
+use fairwind_sched::Release;
+use text::report_on;
 
 /// Two CPUs of 6.1. `w` sleeps on CPU 0 with a virtual runtime 1.5 ms below that of its queue, and is woken by CPU 1, where it
 /// is placed 1.5 ms below 5.00451 s and runs for 1 ms. While it is moved, CPU 0 charges 1.01 ms to its queue.
@@ -42,7 +33,7 @@ cpus=2
   w-300  1d..2.  1.007010000: sched_switch:       w:300 [120] S ==> b:200 [120]
 "
     );
-    let report = report(&format!("races-{vruntime}.txt"), &text);
+    let report = report_on(&format!("races-{vruntime}.txt"), &text, Release::V6_1);
     let states = report.disagreements.iter();
     let states = states.filter(|d| d.measure == Measure::State);
     states.map(|d| d.class).collect()
@@ -79,7 +70,7 @@ cpus=2
   h-100  1d..2.  1.002000000: sched_stat_runtime: comm=h pid=100 runtime=930000 [ns] vruntime=5000000000 [ns]
   h-100  1d..2.  1.002010000: sched_switch:       h:100 [120] S ==> swapper/1:0 [120]
 ";
-    assert_eq!(report("in-flight.txt", text).events, 13);
+    assert_eq!(report_on("in-flight.txt", text, Release::V6_1).events, 13);
 }
 
 /// Two CPUs of 6.1. CPU 1's stopper moves `h` to CPU 0, which goes idle after that: `h` is not there yet. Until it comes, `a` and
@@ -120,7 +111,7 @@ cpus=2
   m-15    1d..2.  1.012010000: sched_switch:       migration/1:15 [0] S ==> swapper/1:0 [120]
   h-300   0d.h1.  1.013000000: sched_stat_runtime: comm=h pid=300 runtime=1000000 [ns] vruntime=1005280000 [ns]
 ";
-    let report = report("idle-flight.txt", text);
+    let report = report_on("idle-flight.txt", text, Release::V6_1);
     let picks = report.scores[&Measure::Pick].count;
     assert!(picks.decisions >= 2, "{}", report.table());
     assert_eq!(picks.agree, picks.decisions, "{}", report.table());
@@ -141,7 +132,7 @@ cpus=2
   w-200   1d.h1.  1.001500000: sched_stat_runtime: comm=w pid=200 runtime=1400000 [ns] vruntime=5000000000 [ns]
   s-100   0d.h1.  1.002000000: sched_stat_runtime: comm=s pid=100 runtime=900000 [ns] vruntime=1000900000 [ns]
 ";
-    let table = report("stopping.txt", text).table();
+    let table = report_on("stopping.txt", text, Release::V6_1).table();
     // Both were running when the recording began.
     assert!(
         table.contains("2 next tasks that were not queued"),

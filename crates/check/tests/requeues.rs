@@ -1,9 +1,10 @@
 //! A task that is changed is taken off its queue, with the groups above it, and put back if it stays in its class.
 
-use fairwind_check::{Given, Measure, Recording, Report, check};
+mod text;
+
+use fairwind_check::Measure;
 use fairwind_sched::Release;
-use std::fs;
-use std::path::Path;
+use text::report_on;
 
 /// Three CPUs of 6.12. `p`, of a group, forks `c`, which is queued on CPU 1 and then bound to CPU 2, before it has run.
 const BOUND_BEFORE_IT_RUNS: &str = "\
@@ -40,19 +41,9 @@ cpus=1
 /// What a report says of a change that was not followed.
 const NOT_MADE: &str = "probes of calls that ours did not make";
 
-fn report_on(trace: &str, name: &str) -> Report {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, trace).unwrap();
-    let given = Given {
-        release: Some(Release::V6_12),
-        ..Given::default()
-    };
-    check(&Recording::open(&path, given).unwrap())
-}
-
 #[test]
 fn the_charge_of_a_task_that_leaves_the_fair_class_asks_for_no_reschedule() {
-    let report = report_on(LEAVES_THE_FAIR_CLASS, "leaves_fair.txt");
+    let report = report_on("leaves_fair.txt", LEAVES_THE_FAIR_CLASS, Release::V6_12);
     let asked = report.scores.get(&Measure::Preemption);
     assert_eq!(asked.map_or(0, |score| score.count.decisions), 0);
     assert_eq!(report.mended.get(NOT_MADE), None);
@@ -60,7 +51,7 @@ fn the_charge_of_a_task_that_leaves_the_fair_class_asks_for_no_reschedule() {
 
 #[test]
 fn a_group_is_put_back_with_its_only_task() {
-    let report = report_on(BOUND_BEFORE_IT_RUNS, "requeues.txt");
+    let report = report_on("requeues.txt", BOUND_BEFORE_IT_RUNS, Release::V6_12);
     assert_eq!(report.mended.get(NOT_MADE), None);
     let state = report.scores[&Measure::State].count;
     assert_eq!(

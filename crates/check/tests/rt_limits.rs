@@ -1,13 +1,13 @@
 //! Real-time tasks of 6.1 that have used up their part of a period.
 
-use fairwind_check::{Given, Measure, Recording, Report, check};
+mod text;
+
+use fairwind_check::{Measure, Report};
 use fairwind_sched::Release;
-use std::fs;
-use std::path::Path;
+use text::report_on;
 
 /// One CPU, on which `rt` gives way to `p` and `q` for some ms though it could run, and then goes on.
-fn report(name: &str, release: Release) -> Report {
-    let text = "\
+const GIVES_WAY: &str = "\
 cpus=1
   p-100   0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> p:100 [120]
   p-100   0d.h1.  1.001000000: sched_stat_runtime: comm=p pid=100 runtime=1000000 [ns] vruntime=1000000000 [ns]
@@ -24,14 +24,6 @@ cpus=1
   p-100   0d..2.  1.960010000: sched_switch:       p:100 [120] R ==> rt:300 [89]
   rt-300  0d..2.  1.970000000: sched_switch:       rt:300 [89] S ==> q:200 [120]
 ";
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, text).unwrap();
-    let given = Given {
-        release: Some(release),
-        ..Given::default()
-    };
-    check(&Recording::open(&path, given).unwrap())
-}
 
 fn missed_picks(report: &Report) -> u64 {
     let count = report.scores[&Measure::Pick].count;
@@ -41,7 +33,7 @@ fn missed_picks(report: &Report) -> u64 {
 
 #[test]
 fn who_is_throttled_is_not_picked() {
-    let report = report("throttled.txt", Release::V6_1);
+    let report = report_on("throttled.txt", GIVES_WAY, Release::V6_1);
     assert_eq!(missed_picks(&report), 0, "{}", report.table());
     let throttled = "1 CPUs whose real-time tasks were throttled";
     assert!(report.table().contains(throttled), "{}", report.table());
@@ -49,6 +41,6 @@ fn who_is_throttled_is_not_picked() {
 
 #[test]
 fn later_kernels_do_not_throttle() {
-    let report = report("unthrottled.txt", Release::V6_12);
+    let report = report_on("unthrottled.txt", GIVES_WAY, Release::V6_12);
     assert!(missed_picks(&report) > 0, "{}", report.table());
 }
