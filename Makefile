@@ -68,7 +68,7 @@ fuzz: ## Damage recordings at random and check them, for SECONDS=60
 	FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(CARGO) test --package fairwind-check --test fuzz -- --nocapture
 
 fidelity: ## Write the agreement table of docs/fidelity.md anew
-	WRITE_FIDELITY=1 $(CARGO) test --quiet --package fairwind-check --test fidelity_page
+	WRITE_FIDELITY=1 $(CARGO) test --quiet --package fairwind-check --test recordings page
 
 record: ## Record the kept recordings anew in QEMU, or RECORDING=wakers-smt-6.12 alone
 	recordings/record $(addprefix recordings/,$(or $(RECORDING),$(notdir $(patsubst %/trace.txt.xz,%,$(wildcard recordings/*/trace.txt.xz)))))

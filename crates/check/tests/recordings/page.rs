@@ -2,11 +2,11 @@
 //!
 //! `make fidelity` writes it anew.
 
+use super::{recordings, report};
 use fairwind_check::report::{percent, share};
-use fairwind_check::{Class, Count, Given, Recording, Report, Score, check};
+use fairwind_check::{Class, Count, Measure, Report, Score};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 const BEGIN: &str = "<!-- agreement: made by make fidelity -->\n";
 const END: &str = "<!-- end of agreement -->\n";
@@ -16,11 +16,7 @@ const HEAD: &str = "\
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn row(name: &str, report: &Report, measure: fairwind_check::Measure, score: &Score) -> String {
+fn row(name: &str, report: &Report, measure: Measure, score: &Score) -> String {
     let decisions = score.count.decisions;
     let of_agree = |agree| share(Count { decisions, agree }).map_or("-".into(), percent);
     let baseline = |agree: Option<u64>| agree.map_or("-".into(), of_agree);
@@ -50,17 +46,15 @@ fn row(name: &str, report: &Report, measure: fairwind_check::Measure, score: &Sc
 
 fn table() -> String {
     let mut table = HEAD.to_owned();
-    let mut folders: Vec<PathBuf> = fs::read_dir(root().join("recordings"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let folders = fs::read_dir(recordings()).unwrap();
+    let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).collect();
+    folders.retain(|path| path.is_dir());
     folders.sort();
     for folder in folders {
         let name = folder.file_name().unwrap().to_str().unwrap();
-        let report = check(&Recording::open(&folder, Given::default()).unwrap());
+        let report = report(name);
         for (&measure, score) in &report.scores {
-            let _ = write!(table, "{}", row(name, &report, measure, score));
+            let _ = write!(table, "{}", row(name, report, measure, score));
         }
     }
     table
@@ -68,7 +62,7 @@ fn table() -> String {
 
 #[test]
 fn the_table_of_the_page_is_what_is_found_today() {
-    let path = root().join("docs/fidelity.md");
+    let path = recordings().join("../docs/fidelity.md");
     let page = fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the mark before the table");
     let (written, after) = rest.split_once(END).expect("the mark behind the table");
