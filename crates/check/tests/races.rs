@@ -139,3 +139,56 @@ cpus=2
         "{table}"
     );
 }
+
+/// Two CPUs of 6.12. `p` forks `c` on CPU 0. Before that wakes it, CPU 1 goes idle and then an interrupt comes: the CPU is chosen
+/// with interrupts off, and so after that.
+#[test]
+fn a_new_task_gets_its_cpu_after_the_last_interrupt_before_it_is_woken() {
+    let text = "\
+cpus=2
+  p-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> p:100 [120]
+  b-200  1d..2.  1.000500000: sched_switch:       swapper/1:0 [120] R ==> b:200 [120]
+  p-100  0.....  1.010000000: sched_process_fork: comm=p pid=100 child_comm=p child_pid=300
+  b-200  1d..2.  1.012000000: sched_switch:       b:200 [120] S ==> swapper/1:0 [120]
+  p-100  0d.h..  1.013000000: local_timer_entry:  vector=236
+  p-100  0d..1.  1.014000000: sched_wakeup_new:   p:300 [120] CPU:001
+  <idle>-0  1d..2.  1.014100000: sched_switch:       swapper/1:0 [120] R ==> p:300 [120]
+";
+    let report = report_on("races-fork.txt", text, Release::V6_12);
+    let placement = report.scores[&Measure::Placement].count;
+    assert_eq!((placement.decisions, placement.agree), (1, 1));
+}
+
+/// One CPU of 6.12. `a` yields, and a timer interrupt that finds preemption enabled comes so long after that; what it asks for has
+/// it switched away from. How many picks are there?
+fn picks_of_yield(after_us: u32) -> u64 {
+    let (timer, charge, switch) = (after_us + 1340, after_us + 1350, after_us + 1370);
+    let ran = after_us * 1000 + 10_000;
+    let text = format!(
+        "\
+cpus=1
+  b-200  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> b:200 [120]
+  b-200  0d.h2.  1.001000000: sched_waking:       comm=a pid=100 prio=120 target_cpu=000
+  b-200  0d.h2.  1.001010000: sched_stat_runtime: comm=b pid=200 runtime=1000000 [ns]
+  b-200  0dNh2.  1.001020000: sched_wakeup:       a:100 [120] CPU:000
+  b-200  0d..2.  1.001040000: sched_switch:       b:200 [120] R ==> a:100 [120]
+  a-100  0d..1.  1.001340000: sched_stat_runtime: comm=a pid=100 runtime=300000 [ns]
+  a-100  0d.h..  1.{timer:06}000: local_timer_entry:  vector=236
+  a-100  0dNh1.  1.{charge:06}000: sched_stat_runtime: comm=a pid=100 runtime={ran} [ns]
+  a-100  0d..2.  1.{switch:06}000: sched_switch:       a:100 [120] R ==> b:200 [120]
+"
+    );
+    let report = report_on(
+        &format!("races-yield-{after_us}.txt"),
+        &text,
+        Release::V6_12,
+    );
+    let picks = &report.scores[&Measure::Pick];
+    picks.count.decisions + picks.not_asked
+}
+
+#[test]
+fn a_switch_long_after_a_yield_is_what_an_interrupt_asks_for() {
+    // The yield went on with who ran, which is a pick, too.
+    assert_eq!(picks_of_yield(5000), picks_of_yield(100) + 1);
+}

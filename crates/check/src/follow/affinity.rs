@@ -332,13 +332,23 @@ impl Follower<'_> {
         }
     }
 
-    /// The CPUs on which a task has run lately, and those on which the kernel has put any of its family.
+    /// The CPUs on which a task has run lately, and those on which the kernel has put any of its family, if any of that has run
+    /// there lately.
     pub(super) fn been(&self, task: TaskId) -> CpuMask {
-        let last = self.been.get(&task).into_iter().flatten().copied();
-        let mut been = CpuMask::of(self.sched.nr_cpus(), last);
-        let family = self.family_of(task);
-        if let Some(family) = family.and_then(|key| self.families.get(&key)) {
-            let placed = self.sched.rqs.ids().filter(|&cpu| family.cpus.test(cpu));
+        let nr_cpus = self.sched.nr_cpus();
+        let last = |task: TaskId| self.been.get(&task).into_iter().flatten().copied();
+        let mut been = CpuMask::of(nr_cpus, last(task));
+        let Some(key) = self.family_of(task) else {
+            return been;
+        };
+        if let Some(family) = self.families.get(&key) {
+            let (forefather, comm) = &key;
+            let is_kin = |&&other: &&TaskId| {
+                self.names.comm(other) == Some(comm) && self.wakees.forefather(other) == *forefather
+            };
+            let of_kin = self.been.keys().filter(is_kin);
+            let of_kin = CpuMask::of(nr_cpus, of_kin.flat_map(|&kin| last(kin)));
+            let placed = of_kin.iter().filter(|&cpu| family.cpus.test(cpu));
             placed.for_each(|cpu| been.set(cpu));
         }
         been

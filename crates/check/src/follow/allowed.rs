@@ -25,7 +25,7 @@ const COMES: usize = 2;
 /// So many decisions that being bound explains outweigh one that it does not, or a CPU to which kin come only once: there may be as
 /// many others to which they never come by chance.
 const EXPLAINED: usize = 4;
-/// So many times that kin come to any CPU outweigh one to which they come only once, too.
+/// So many times that kin come to any CPU outweigh one to which they come only once, or a decision that being bound does not explain.
 const ONCE: usize = 8;
 
 /// Where ours takes each task, by thread id, while it is free, and the kernel does not, which it would not if the task is bound;
@@ -142,7 +142,9 @@ impl Kin {
         let once = comes.weight() - usual.weight();
         let explained = explained.count();
         let others = told.count() - explained;
-        let few = once * ONCE <= here().count() && others * EXPLAINED <= explained
+        let stays = here().count();
+        let few = once * ONCE <= stays
+            && (others * EXPLAINED <= explained || others * ONCE <= stays)
             || (once + others) * EXPLAINED <= explained;
         let is_bound = explained >= TELLING && few;
         (is_bound && usual.weight() > 1).then_some(usual)
@@ -242,6 +244,21 @@ mod tests {
     fn kin_are_not_bound_if_one_comes_where_ours_takes_them() {
         let hints = Hints::from([(2, hint(3, 3))]);
         assert!(bounds(&hints, &family(), NR_CPUS).is_empty());
+    }
+
+    #[test]
+    fn kin_are_bound_though_ours_goes_astray_now_and_then_where_they_come_often() {
+        let mut records = family();
+        let (often, seldom) = (24, 4);
+        let ways = (0..often).flat_map(|_| [(2, 2), (3, 3), (2, 3), (3, 2)]);
+        records.extend(ways.map(|(pid, cpu)| comes(pid, cpu)));
+        let astray = vec![(5, CpuId(2)); 3];
+        let told = hint(5, 3).into_iter().chain(astray).collect();
+        let hints = Hints::from([(2, told)]);
+        let is_bound = |records: &[Record]| !bounds(&hints, records, NR_CPUS).is_empty();
+        assert!(is_bound(&records));
+        records.truncate(family().len() + seldom);
+        assert!(!is_bound(&records));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //!          another CPU, or in a stopper that pushes the running task. Where the kernel moved tasks, ours is asked what
 //!          the same pass would have moved. When domains are due is followed, too. Where ours finds one due of which an
 //!          earlier move has told when it was balanced, and would move something, the kernel's pass is one that moved
-//!          nothing, unless it moves something within two ticks. When the softirq runs: see `softirq`.
+//!          nothing, unless it moves something within two ticks. When the softirq runs: see `softirq`. What the kernel's pass
+//!          moves on to another CPU of the same group may not use the one that the pass is for, which is noted for a next walk.
 //! Deviations. Not asked: newly idle CPUs for which the kernel pulled nothing, since whether they looked depends on random
 //!          numbers and measured costs; periodic passes that moved nothing, after the first since a move told the time
 //!          (jiffies may be one more when a pass ends), and where one of the queues changes before the pass can be over.
@@ -226,6 +227,15 @@ impl Follower<'_> {
             let fits = |failed: &u32| same(&self.ask_pass(&asked.before, asked, Some(*failed)));
             failed = (0..=MOST_FAILED).find(fits);
         }
+        let passed_on = passed_on(asked);
+        let forbids = self
+            .forbidding(asked, &passed_on)
+            .is_some_and(|ours| same(&ours));
+        for &(task, cpu) in &passed_on {
+            if self.sched.cpu_allowed(task, cpu) {
+                self.hint(task, cpu);
+            }
+        }
         let mut now = self.ask_pass(&self.sched, asked, failed);
         if !same(&ours)
             && let Some(fits) = self.fitting_imbalance(asked, &ours)
@@ -241,7 +251,8 @@ impl Follower<'_> {
         }
         let class = match failed {
             Some(_) => NOT_FAILED,
-            None if !bound.is_empty()
+            None if forbids
+                || !bound.is_empty()
                 || self.freed_by_pass(asked).is_some_and(|ours| same(&ours)) =>
             {
                 NOT_ALLOWED
@@ -300,6 +311,18 @@ impl Follower<'_> {
     fn earlier(&self, asked: &Asked) -> Option<Answer> {
         let earliest = asked.earliest.as_ref()?;
         Some(self.ask_with(earliest, asked, None, None))
+    }
+
+    /// What ours does if some tasks may not use the CPU that the pass is for.
+    fn forbidding(&self, asked: &Asked, passed_on: &[(TaskId, CpuId)]) -> Option<Answer> {
+        let mut base = asked.before.clone();
+        for &(task, cpu) in passed_on {
+            let others = base.rqs.ids().filter(|&other| other != cpu);
+            let allowed = others.filter(|&other| base.cpu_allowed(task, other));
+            let allowed = CpuMask::of(base.nr_cpus(), allowed);
+            base.follow_cpus_allowed(task, &allowed);
+        }
+        (!passed_on.is_empty()).then(|| self.ask_pass(&base, asked, None))
     }
 
     /// What ours does if the tasks that the kernel moved may go where it moved them, if ours takes some to be bound elsewhere.
@@ -476,6 +499,20 @@ fn was_there(before: &Sched, task: TaskId) -> bool {
     task < before.tasks.next_id()
 }
 
+/// The tasks that a softirq's pass moved on to another CPU of the same group, and the one that it is for, which they may not use.
+fn passed_on(asked: &Asked) -> Vec<(TaskId, CpuId)> {
+    let Pass::Softirq { cpu, .. } = asked.pass else {
+        return Vec::new();
+    };
+    let before = &asked.before;
+    let passed_on = asked.moves.iter().filter_map(|moved| {
+        let towards = balances_for(before, cpu, CpuId(moved.orig), CpuId(moved.dest));
+        let known = was_there(before, moved.task);
+        (known && towards.0 != moved.dest).then_some((moved.task, towards))
+    });
+    passed_on.collect()
+}
+
 /// From which CPUs ours moved tasks, or found some that may not go, and to which.
 fn tried_by(ours: &Answer) -> Vec<(CpuId, CpuId)> {
     let reports = ours.sched.pass_reports().iter();
@@ -495,5 +532,43 @@ fn look(sched: &mut Sched, pass: &Pass, now: u64) {
         for &(dest, sd) in passes {
             sched.follow_look(dest, sd, now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_sched::{KernelProfile, Release, Topology};
+
+    #[test]
+    fn tasks_that_a_pass_moves_on_may_not_use_the_cpu_that_it_is_for() {
+        let profile = KernelProfile::new(Release::V6_1, 4);
+        let mut before = Sched::new(profile, Topology::regular(1, 2, 2));
+        let busy = before.spawn(CpuId(3), 0);
+        before.wake_up_new_task(CpuId(3), busy, 0);
+        let tasks = [0; 2].map(|_| before.spawn(CpuId(0), 0));
+        let to = |task, dest| Move {
+            task,
+            orig: 0,
+            dest,
+        };
+        let mut asked = Asked {
+            kind: "softirq",
+            before,
+            pass: Pass::Softirq {
+                cpu: CpuId(2),
+                clock: 0,
+                passes: Vec::new(),
+            },
+            found: None,
+            earliest: None,
+            clocks: Vec::new(),
+            read: Vec::new(),
+            moves: vec![to(tasks[0], 2), to(tasks[1], 3)],
+            pushes: Vec::new(),
+        };
+        assert_eq!(passed_on(&asked), [(tasks[1], CpuId(2))]);
+        asked.moves.pop();
+        assert_eq!(passed_on(&asked), []);
     }
 }

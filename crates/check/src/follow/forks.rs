@@ -1,7 +1,8 @@
 //! Forks, and where new tasks start.
 //!
 //! Model.  On 6.1 a fork charges the parent and places the child by that (`task_fork_fair`), and is recorded somewhat later
-//!         (`sched_process_fork`): interrupts may come between. The CPU is chosen after the record.
+//!         (`sched_process_fork`): interrupts may come between. The CPU is chosen after the record, and after the last interrupt
+//!         before the child is woken: with interrupts off.
 //! Source. kernel/fork.c `copy_process`, `kernel_clone`; kernel/sched/core.c `sched_cgroup_fork`, `wake_up_new_task` @ 6.1,
 //!         6.12.
 
@@ -53,9 +54,9 @@ impl Follower<'_> {
         self.name_task(child, task, comm);
         self.wakees.forked(parent, task);
         let free = self.sched.tasks[task].nr_cpus_allowed != 1;
-        if let Some(target) = self.forked_to(child).filter(|_| free) {
+        if let Some((target, begins)) = self.forked_to(child).filter(|_| free) {
             self.parents.insert(task, parent);
-            self.begin_placement_of_new(r, child, task, target);
+            self.begin_placement_of_new(r, child, task, (target, begins));
         }
     }
 
@@ -68,15 +69,20 @@ impl Follower<'_> {
         task
     }
 
-    /// Where the kernel starts a new task.
-    fn forked_to(&self, child: i32) -> Option<CpuId> {
-        let mut at = self.at;
+    /// Where the kernel starts a new task, and the record after which it chooses: interrupts are off from then on, and no other
+    /// task runs.
+    fn forked_to(&self, child: i32) -> Option<(CpuId, usize)> {
+        let (mut at, mut begins) = (self.at, self.at);
         while let Some(next) = self.next_on_cpu[at] {
             at = next;
-            if let What::WakeupNew { pid, target, .. } = self.records[at].what
-                && pid == child
-            {
-                return (target < self.cpus.len() as u32).then_some(CpuId(target));
+            let r = &self.records[at];
+            match r.what {
+                What::WakeupNew { pid, target, .. } if pid == child => {
+                    return (target < self.cpus.len() as u32).then_some((CpuId(target), begins));
+                }
+                What::Switch { .. } => begins = at,
+                _ if r.irq || r.softirq => begins = at,
+                _ => {}
             }
         }
         None

@@ -368,7 +368,7 @@ impl<'a> Follower<'a> {
         let records = self.records;
         let further_passes = sequence::further_passes(records);
         for (at, record) in records.iter().enumerate() {
-            self.place_by(record);
+            self.place_by(at);
             self.run_softirqs(at);
             if record.cpu as usize >= self.cpus.len() {
                 self.judge.mended("events of CPUs that the machine lacks");

@@ -24,7 +24,7 @@ const SOONER_OCTAVES: u64 = 3;
 /// More returns than this do not tell more.
 const MAX_RETURNS: usize = 64;
 /// What one call places comes sooner after one another than this, what two interrupts do later.
-const CALL_NS: u64 = 1_000_000;
+pub(super) const CALL_NS: u64 = 1_000_000;
 
 /// When the timer of a limit expires first, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

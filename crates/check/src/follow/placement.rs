@@ -155,7 +155,7 @@ impl Follower<'_> {
         r: &Record,
         pid: i32,
         task: TaskId,
-        target: CpuId,
+        (target, begins): (CpuId, usize),
     ) {
         let question = Question {
             task,
@@ -171,6 +171,9 @@ impl Follower<'_> {
             anew: true,
         };
         self.begin_choice(r, pid, question, ahead);
+        if let Some(placement) = self.placements.get_mut(&pid) {
+            placement.begun = begins;
+        }
     }
 
     fn begin_choice(&mut self, r: &Record, pid: i32, question: Question, ahead: Ahead) {
@@ -186,10 +189,11 @@ impl Follower<'_> {
     }
 
     /// Before a record: CPUs for tasks that stay or are new have been chosen by then.
-    pub(super) fn place_by(&mut self, r: &Record) {
+    pub(super) fn place_by(&mut self, at: usize) {
         if self.placements.is_empty() {
             return;
         }
+        let r = &self.records[at];
         let due = |(&pid, placement): (&i32, &Placement)| {
             let begun = &self.records[placement.begun];
             let takes = if placement.question.is_of_new_task() {
@@ -200,7 +204,8 @@ impl Follower<'_> {
             let chosen = begun.ts.saturating_add(takes);
             let queued = matches!(r.what, What::Wakeup { pid: woken, .. } if woken == pid);
             let over = chosen <= r.ts || begun.cpu == r.cpu || queued;
-            let asks = placement.answer.is_none() && placement.ahead.migrate.is_none();
+            let begins = placement.begun < at;
+            let asks = begins && placement.answer.is_none() && placement.ahead.migrate.is_none();
             (asks && over).then_some((chosen.min(r.ts), pid))
         };
         let mut due: Vec<(u64, i32)> = self.placements.iter().filter_map(due).collect();

@@ -5,8 +5,8 @@
 //!         clock up to date. If no switch follows, the task was picked again. A task that is alone on its CPU is charged by
 //!         `schedule()` instead, which charges the groups above it, too.
 //!         A timer interrupt that comes before that finds preemption disabled, or it has not come far enough for that: then
-//!         the task is switched away from without having been asked to. What the interrupt's tick asks for is forgotten in
-//!         `schedule()`, and not judged unless a record in the interrupt shows it.
+//!         the task is switched away from without having been asked to, or it comes at once. What the interrupt's tick asks for
+//!         is forgotten in `schedule()`, and not judged unless a record in the interrupt shows it.
 //!         Before EEVDF, a task of SCHED_BATCH that yields is charged by `schedule()` only: for it a task gives way though nobody
 //!         has asked it to, and though it was not woken as it was about to sleep.
 //!         Who sets a group's weight charges the task beside which the group is queued with that lock alone, too. Where
@@ -19,6 +19,7 @@
 //!         on to another such place.
 
 use super::Follower;
+use super::phases::CALL_NS;
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::{CpuId, Policy};
 
@@ -105,7 +106,7 @@ impl Follower<'_> {
         }
         self.sched.sched_yield(cpu, clock);
         self.take_effects(r.cpu);
-        if !self.switches_next(false) {
+        if !self.switches_next(r.ts, false) {
             self.follow_same(r, clock);
         }
         self.cpu(r.cpu).yields = true;
@@ -114,20 +115,40 @@ impl Follower<'_> {
     /// A yield's `schedule()` is over at the next record out of interrupts, or if a timer's finds preemption enabled and no
     /// switch shows that it was still to come.
     pub(super) fn end_yield(&mut self, r: &Record) {
+        if !self.cpu(r.cpu).yields {
+            return;
+        }
         let preemptible = r.what == What::Timer && r.preempt_depth == 0;
-        if !r.irq || preemptible && !self.switches_next(true) {
+        if !r.irq || preemptible && !self.switches_next(self.yielded(r.cpu), true) {
             self.cpu(r.cpu).yields = false;
         }
     }
 
+    /// When the task that yields was charged: with its CPU's last record out of interrupts.
+    fn yielded(&self, cpu: u32) -> u64 {
+        let mut before = self.records[..self.at].iter().rev();
+        let yielded = before.find(|r| r.cpu == cpu && !r.irq);
+        yielded.map_or(0, |r| r.ts)
+    }
+
     /// Is the next thing that the running task does to be switched away from while it could go on, in the yield's `schedule()`?
-    /// `preemptible`: a timer interrupt found preemption enabled, so that one which is asked for may have come before.
-    fn switches_next(&self, mut preemptible: bool) -> bool {
-        let cpu = self.records[self.at].cpu;
-        let own = self.times.records_of(cpu, self.at + 1);
+    /// `yielded`: when it was charged; `preemptible`: a timer interrupt found preemption enabled, so that one which is asked for may
+    /// have come before. It has if the interrupt came later than the call takes.
+    fn switches_next(&self, yielded: u64, mut preemptible: bool) -> bool {
+        let later = |r: &Record| r.ts.saturating_sub(yielded) > CALL_NS;
+        let now = &self.records[self.at];
+        let own = self.times.records_of(now.cpu, self.at + 1);
         let mut own = own.iter().map(|&at| &self.records[at]).peekable();
+        let mut comes_after = preemptible && later(now);
         while let Some(r) = own.next_if(|r| r.irq) {
             preemptible |= r.what == What::Timer && r.preempt_depth == 0;
+            comes_after |= preemptible && later(r);
+            if comes_after && r.need_resched {
+                return false;
+            }
+        }
+        if comes_after && own.peek().is_some_and(|r| r.need_resched) {
+            return false;
         }
         // Where one is in a deeper group than the other, entities are set before the first is put. The task is charged once more
         // if an interrupt brought the clock up to date.

@@ -194,7 +194,7 @@ fn yields_beside_a_group_of_6_1() {
         "yields-beside-6.1",
         &[
             (Measure::State, 67267, 66114),
-            (Measure::Pick, 32747, 32590),
+            (Measure::Pick, 32750, 32593),
             (Measure::Preemption, 2444, 2422),
             (Measure::Placement, 23430, 22500),
             (Measure::Balance, 46, 38),
@@ -294,7 +294,7 @@ fn groups_that_are_removed_of_6_12() {
             (Measure::State, 14717, 13740),
             (Measure::Pick, 2367, 2365),
             (Measure::Preemption, 2780, 2780),
-            (Measure::Placement, 841, 835),
+            (Measure::Placement, 841, 836),
             (Measure::Balance, 86, 79),
         ],
     );

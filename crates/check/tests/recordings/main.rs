@@ -188,7 +188,7 @@ fn changes_of_6_12() {
         "changes-6.12",
         &[
             (Measure::State, 3866, 3866),
-            (Measure::Pick, 1010, 1010),
+            (Measure::Pick, 1011, 1011),
             (Measure::Preemption, 822, 822),
             (Measure::Placement, 286, 285),
             (Measure::Balance, 16, 16),
@@ -202,7 +202,7 @@ fn changes_of_6_1() {
         "changes-6.1",
         &[
             (Measure::State, 1388, 1388),
-            (Measure::Pick, 544, 544),
+            (Measure::Pick, 545, 545),
             (Measure::Preemption, 491, 491),
             (Measure::Placement, 187, 186),
             (Measure::Balance, 15, 15),
@@ -274,7 +274,7 @@ fn tasks_of_sched_batch_for_some_time_of_6_1() {
             (Measure::State, 6992, 6992),
             (Measure::Pick, 3338, 3334),
             (Measure::Preemption, 3221, 3210),
-            (Measure::Placement, 1964, 1958),
+            (Measure::Placement, 1964, 1959),
             (Measure::Balance, 24, 24),
         ],
     );
@@ -514,7 +514,7 @@ fn commands_that_change_tasks_of_6_12() {
             (Measure::State, 13315, 13315),
             (Measure::Pick, 3034, 3034),
             (Measure::Preemption, 2526, 2526),
-            (Measure::Placement, 1037, 1018),
+            (Measure::Placement, 1037, 1019),
             (Measure::Balance, 100, 88),
         ],
     );
@@ -637,7 +637,7 @@ fn barriers_locks_and_yields() {
         "barriers-6.12",
         &[
             (Measure::State, 7530, 7530),
-            (Measure::Pick, 1485, 1485),
+            (Measure::Pick, 1490, 1490),
             (Measure::Preemption, 1065, 1064),
             (Measure::Placement, 944, 934),
             (Measure::Balance, 31, 29),
