@@ -310,9 +310,7 @@ impl Follower<'_> {
         if self.is_bound_known(task) {
             return;
         }
-        let others = self.sched.rqs.ids().filter(|&other| other != cpu);
-        let allowed = others.filter(|&other| self.sched.cpu_allowed(task, other));
-        let cpus = CpuMask::of(self.sched.nr_cpus(), allowed);
+        let cpus = allowed_others(&self.sched, task, cpu);
         if cpus.weight() != 0 {
             self.bind_taken_off(task, cpus);
         }
@@ -382,4 +380,11 @@ impl Follower<'_> {
             self.bounds.insert(child, bounds);
         }
     }
+}
+
+/// The CPUs that a task may use, without one of them.
+pub(super) fn allowed_others(sched: &Sched, task: TaskId, cpu: CpuId) -> CpuMask {
+    let others = sched.rqs.ids().filter(|&other| other != cpu);
+    let allowed = others.filter(|&other| sched.cpu_allowed(task, other));
+    CpuMask::of(sched.nr_cpus(), allowed)
 }

@@ -12,6 +12,7 @@
 //!          That a stopper is woken by balancing is seen from the softirq that wakes it.
 
 use super::Follower;
+use super::affinity::allowed_others;
 use super::classify::{NOT_ALLOWED, NOT_AVERAGED};
 use super::cpu::Move;
 use super::passes::{Answer, Asked, Pass, answer, are_of_one_pass, balances_for};
@@ -227,10 +228,13 @@ impl Follower<'_> {
             let fits = |failed: &u32| same(&self.ask_pass(&asked.before, asked, Some(*failed)));
             failed = (0..=MOST_FAILED).find(fits);
         }
-        let passed_on = passed_on(asked);
-        let forbids = self
-            .forbidding(asked, &passed_on)
-            .is_some_and(|ours| same(&ours));
+        let passed_on = if same(&ours) {
+            Vec::new()
+        } else {
+            passed_on(asked)
+        };
+        let forbidding = self.forbidding(asked, &passed_on);
+        let forbids = forbidding.is_some_and(|ours| same(&ours));
         for &(task, cpu) in &passed_on {
             if self.sched.cpu_allowed(task, cpu) {
                 self.hint(task, cpu);
@@ -315,14 +319,15 @@ impl Follower<'_> {
 
     /// What ours does if some tasks may not use the CPU that the pass is for.
     fn forbidding(&self, asked: &Asked, passed_on: &[(TaskId, CpuId)]) -> Option<Answer> {
+        if passed_on.is_empty() {
+            return None;
+        }
         let mut base = asked.before.clone();
         for &(task, cpu) in passed_on {
-            let others = base.rqs.ids().filter(|&other| other != cpu);
-            let allowed = others.filter(|&other| base.cpu_allowed(task, other));
-            let allowed = CpuMask::of(base.nr_cpus(), allowed);
-            base.follow_cpus_allowed(task, &allowed);
+            let others = allowed_others(&base, task, cpu);
+            base.follow_cpus_allowed(task, &others);
         }
-        (!passed_on.is_empty()).then(|| self.ask_pass(&base, asked, None))
+        Some(self.ask_pass(&base, asked, None))
     }
 
     /// What ours does if the tasks that the kernel moved may go where it moved them, if ours takes some to be bound elsewhere.
