@@ -143,7 +143,7 @@ impl Follower<'_> {
             interruptible,
             recent_used_cpu: self.sched.tasks[task].recent_used_cpu,
         };
-        self.begin_choice(r, pid, question, ahead);
+        self.begin_choice(r, pid, question, ahead, self.at);
         if ahead.migrate.is_none() && !matches!(r.what, What::Waking { .. }) {
             self.place(r, r.ts, pid);
         }
@@ -170,17 +170,21 @@ impl Follower<'_> {
             remote: false,
             anew: true,
         };
-        self.begin_choice(r, pid, question, ahead);
-        if let Some(placement) = self.placements.get_mut(&pid) {
-            placement.begun = begins;
-        }
+        self.begin_choice(r, pid, question, ahead, begins);
     }
 
-    fn begin_choice(&mut self, r: &Record, pid: i32, question: Question, ahead: Ahead) {
+    fn begin_choice(
+        &mut self,
+        r: &Record,
+        pid: i32,
+        question: Question,
+        ahead: Ahead,
+        begun: usize,
+    ) {
         let others = vec![question.peek(&mut self.sched, r.ts)];
         let placement = Placement {
             question,
-            begun: self.at,
+            begun,
             ahead,
             answer: None,
             others,
