@@ -196,12 +196,9 @@ impl Follower<'_> {
 
     /// After a record: what stoppers have in flight until then goes to its queue.
     pub(super) fn land(&mut self, r: &Record) {
-        while let Some(&(after, cpu)) = self
-            .lands_after
-            .first()
-            .filter(|(after, _)| *after <= self.at)
+        while let Some(&(after, cpu)) = self.lands_after.first()
+            && after <= self.at
         {
-            self.lands_after.remove(&(after, cpu));
             self.end_push(cpu, r.ts);
         }
     }
