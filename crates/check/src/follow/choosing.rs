@@ -1,8 +1,8 @@
 //! When a CPU is chosen for a task that stays where it is, or is new.
 //!
 //! Model. A wakeup and a fork are recorded before the CPU is chosen. The record that a woken task leaves its CPU ends the choice;
-//!        where it stays, none does, and for a new task only the next one of its CPU. That takes as long as usual, and the queues
-//!        of other CPUs are read one after the other meanwhile: ours is asked when half of it is over.
+//!        where it stays, none does, and for a new task only the next one of its CPU that is of no interrupt. That takes as long
+//!        as usual, and the queues of other CPUs are read one after the other meanwhile: ours is asked when half of it is over.
 //! Units. ns of the trace clock.
 //! Source. kernel/sched/core.c `try_to_wake_up`, `wake_up_new_task` @ 6.1, 6.12.
 

@@ -16,7 +16,7 @@
 //! Deviations. A charge by who sets a group's weight that asks for no reschedule is taken for a yield, and so is that of a task
 //!         that is alone and asks for its run time. A timer interrupt that is the next thing recorded after a yield, and finds
 //!         preemption disabled, is taken to come before its `schedule()`, though the task may have been picked again and gone
-//!         on to another such place.
+//!         on to another such place; and so is one within 1 ms that finds it enabled, if a switch follows.
 
 use super::Follower;
 use super::phases::CALL_NS;
