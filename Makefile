@@ -10,7 +10,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(TARGET)/test-tools
 
-.PHONY: all quick demo test test-tools fuzz fidelity record peers lint help
+.PHONY: all learned quick demo test test-tools fuzz fidelity record peers lint help
 
 # One static file: it runs on every Linux of the processor. It is glibc's: nothing here needs what glibc loads at run time.
 build = $(CARGO) rustc --release --package fairwind --bin fairwind $1 -- -C target-feature=+crt-static
@@ -21,8 +21,7 @@ SOURCES := $(shell find crates/*/src machines studies -name '*.rs' -o -name '*.t
 
 all: ## Build the command, one static file: target/release/fairwind
 	@if command -v rustup >/dev/null && rustup component add llvm-tools; then
-		$(MAKE) --no-print-directory $(PROFILE)
-		RUSTFLAGS="-C profile-use=$(PROFILE)" $(call build)
+		$(MAKE) --no-print-directory learned
 	else
 		echo "llvm-tools of rustup are missing: building without a profile, for a slower command" >&2
 		$(MAKE) --no-print-directory quick
@@ -39,6 +38,9 @@ FAIRWIND := $(PGO)/learning/release/fairwind
 CHECKED := $(addsuffix -6.1,forks own-policies threads v2-groups weights) $(addsuffix -6.12,averages-smp grouped-policies limits many-cpus yields) \
 	group-perf-6.18
 LEARN := $(wildcard examples/*.json) hackbench schbench tbench volano perf-pipe:loops=100000 stress-ng:cpu=64
+
+learned: $(PROFILE)
+	RUSTFLAGS="-C profile-use=$(PROFILE)" $(call build)
 
 $(PROFILE): $(SOURCES)
 	RUSTFLAGS="$(COUNT)" $(call build,--target-dir $(PGO)/learning)
