@@ -11,6 +11,7 @@
 use crate::replay::HangsOn;
 use crate::replay::NewIdle;
 use crate::replay::course::Course;
+use crate::replay::unknowns::Unknowns;
 use crate::sched::Sched;
 use crate::units::{CfsRqId, CpuId, Nanos, SeId};
 use alloc::boxed::Box;
@@ -206,6 +207,8 @@ pub struct Probes {
     pub(crate) origins_hanging: Vec<Option<HangsOn>>,
     /// Of each CPU the last clock of its queue of which a record tells when it was used, and that record's time.
     pub(crate) reached: Vec<(Nanos, Nanos)>,
+    /// Amounts that nothing tells, and what hangs on them.
+    pub(crate) unknowns: Option<Unknowns>,
     /// CPUs whose clock in this call is a guess.
     pub(crate) guessed: Vec<CpuId>,
 }

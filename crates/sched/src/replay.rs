@@ -14,10 +14,12 @@ mod limits;
 mod shares;
 mod shifts;
 mod sums;
+pub(crate) mod unknowns;
 mod weights;
 
 pub use before_placement::BeforePlacement;
 pub use hangs::HangsOn;
+pub use unknowns::{Factors, ONE};
 
 use crate::attributes::SchedAttr;
 use crate::balance::FollowedMove;

@@ -125,14 +125,7 @@ impl Follower<'_> {
             self.picks_of_idle.remove(&kernel);
             return;
         }
-        if self.sched.tasks[kernel].policy == Policy::Idle {
-            let told = self.picks_of_idle.entry(kernel).or_default();
-            *told += 1;
-            if *told == TELLING && !self.is_known(self.sched.tasks[kernel].se) {
-                self.picks_of_idle.remove(&kernel);
-                self.set_policy(kernel, Policy::Normal);
-            }
-        }
+        self.outlasts_idle(kernel);
         let (picked, passed_over) = (self.sched.tasks[kernel].se, self.sched.tasks[ours].se);
         if self.is_known(passed_over) {
             return;
@@ -147,6 +140,19 @@ impl Follower<'_> {
             let slice = self.virtual_slice(passed_over);
             self.sched
                 .follow_entity(passed_over, vruntime, vruntime.wrapping_add(slice));
+            self.doubt(passed_over, slice as f64);
+        }
+    }
+
+    /// The kernel picks a task, or has it run on, where ours does not.
+    pub(super) fn outlasts_idle(&mut self, task: TaskId) {
+        if self.sched.tasks[task].policy == Policy::Idle {
+            let told = self.picks_of_idle.entry(task).or_default();
+            *told += 1;
+            if *told == TELLING && !self.is_known(self.sched.tasks[task].se) {
+                self.picks_of_idle.remove(&task);
+                self.set_policy(task, Policy::Normal);
+            }
         }
     }
 

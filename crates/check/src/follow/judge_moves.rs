@@ -123,7 +123,7 @@ impl Follower<'_> {
             .map(|(task, verdict)| format!("{} {verdict:?}", self.name(*task)))
             .collect();
         let busiest = match (report.busiest, report.src_cpu) {
-            (Some(_), Some(src)) => format!(
+            (_, Some(src)) => format!(
                 "imbalance {} {:?} from cpu{}, tried [{}]",
                 report.imbalance,
                 report.migration_type,

@@ -26,6 +26,7 @@ mod clock_reads;
 mod courses;
 mod cpu;
 mod early_wakeups;
+mod estimate;
 mod exhausted;
 mod forks;
 mod futile_picks;
@@ -96,6 +97,7 @@ use changes::PassedOver;
 use choosing::Choosing;
 use clock_reads::ClockReads;
 use cpu::{Charges, CpuContext};
+use estimate::Estimate;
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CfsRqId, CpuId, CpuMask, GroupId, Policy, Sched, SeId, TaskId};
@@ -206,8 +208,8 @@ pub(crate) struct Follower<'a> {
     raced: BTreeMap<TaskId, Raced>,
     /// Tasks from before the recording that have not run in it.
     unsure: BTreeSet<TaskId>,
-    /// All tasks from before the recording.
-    from_before: BTreeSet<TaskId>,
+    /// What is thought of virtual times that nothing shows.
+    estimate: Estimate,
     /// Who waits from before the recording, and is not queued yet.
     waiting: Vec<Waiting<'a>>,
     limits: Limits,
@@ -340,7 +342,7 @@ impl<'a> Follower<'a> {
             whereabouts: Whereabouts::new(records, nr_cpus),
             raced: BTreeMap::new(),
             unsure: BTreeSet::new(),
-            from_before: BTreeSet::new(),
+            estimate: Estimate::default(),
             waiting,
             limits: Limits::new(records, tick_nsec, phase),
             quotas: settings.quotas,

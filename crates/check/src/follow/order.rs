@@ -6,10 +6,9 @@
 //!          no record shows any state, only a group's is a guess. One that yielded gives way to the second, unless that is further
 //!          behind than the wakeup granularity: so far apart are they at least, or at most. Other buddies are picked out of order
 //!          and tell nothing. Where a charge then tells that a guess that was picked had been further ahead, guesses that waited
-//!          beside it were so, too. Later releases pick, of those that are owed CPU time, the one with the earliest deadline: where
-//!          no record shows any state, what groups and tasks from before had is a guess, and gives way; if neither is one of these,
-//!          both do.
-//! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1, `pick_eevdf` @ 6.12.
+//!          beside it were so, too.
+//! Not here. Later releases where no record shows any state: see `estimate`.
+//! Source.  kernel/sched/fair.c `pick_next_entity` @ 6.1.
 
 use super::Follower;
 use fairwind_sched::{CfsRqId, Sched, SeId, TaskId};
@@ -25,7 +24,8 @@ pub(super) struct Picked {
 impl Follower<'_> {
     /// The kernel picked one task, and ours another one of the same CPU.
     pub(super) fn follow_order(&mut self, kernel: TaskId, ours: TaskId) {
-        if !self.sched.is_fair(kernel) || !self.sched.is_fair(ours) {
+        let by_deadline = self.facts.picks_by_deadline() && !self.shows_state;
+        if by_deadline || !self.sched.is_fair(kernel) || !self.sched.is_fair(ours) {
             return;
         }
         let Some((kernel, ours)) = self.siblings_above(kernel, ours) else {
@@ -36,9 +36,6 @@ impl Follower<'_> {
         let buddies = [queue.next, queue.last];
         if buddies.contains(&kernel) || buddies.contains(&ours) {
             return;
-        }
-        if !self.shows_state && self.facts.picks_by_deadline() {
-            return self.follow_order_by_deadline(kernel, ours);
         }
         // How much further than the one that was picked the other one is at least.
         let yielded = self.yielded.iter().find(|(queue, _)| *queue == cfs_rq);
@@ -154,39 +151,6 @@ impl Follower<'_> {
         }
     }
 
-    /// The one that was picked was eligible, and the other one was not, or its deadline came later. A guess goes
-    /// as far beyond that as it was short of it: guesses come to agree with all picks in fewer turns. If neither is one,
-    /// something that nothing shows has put them wrong, and they go no further than that.
-    fn follow_order_by_deadline(&mut self, kernel: SeId, ours: SeId) {
-        let guesses = [kernel, ours].map(|se| self.is_guess(se));
-        let moves = |guess: bool| match (guess, guesses) {
-            (true, _) => 2,
-            (false, [false, false]) => 1,
-            (false, _) => 0,
-        };
-        let queue = self.sched.ses[kernel].cfs_rq;
-        if !self.sched.entity_eligible(queue, kernel)
-            && let Some(others) = self.sched.vruntime_of_others(kernel)
-        {
-            let ahead = others.wrapping_sub(self.sched.ses[kernel].vruntime);
-            self.shift(kernel, ahead.wrapping_mul(moves(guesses[0])));
-        }
-        let later = { self.sched.ses[kernel].deadline }.wrapping_sub(self.sched.ses[ours].deadline);
-        if later.cast_signed() > 0
-            && self.sched.entity_eligible(queue, ours)
-            && let Some(others) = self.sched.vruntime_of_others(ours)
-        {
-            let ahead = others.wrapping_sub(self.sched.ses[ours].vruntime) + 1;
-            self.shift(ours, ahead.min(later).wrapping_mul(moves(guesses[1])));
-        }
-    }
-
-    /// Did nothing ever tell its virtual runtime? A fork's is its parent's queue's.
-    fn is_guess(&self, se: SeId) -> bool {
-        let entity = &self.sched.ses[se];
-        !entity.is_task() || self.from_before.contains(&entity.task)
-    }
-
     /// Moves an entity in virtual time, its deadline with it.
     fn shift(&mut self, se: SeId, by: u64) {
         let entity = &self.sched.ses[se];
@@ -210,17 +174,5 @@ impl Follower<'_> {
             above = self.sched.ses[above].parent;
         }
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::follow::without_state;
-
-    /// Hogs, sleepers and pairs in groups, of which no record shows any state: errors of ours do not last.
-    #[test]
-    fn picks_tell_where_tasks_are() {
-        let picks = without_state::picks("idle-groups-6.12");
-        assert!(picks.agree * 1000 > picks.decisions * 965, "{picks:?}");
     }
 }

@@ -254,6 +254,9 @@ impl Follower<'_> {
             self.follow_order(next, switch.next);
             self.unsure.insert(switch.next);
         }
+        if self.sched.is_fair(next) && next != prev {
+            self.estimate(next);
+        }
         self.sched.newidle_balancing = true;
         if let Some(probes) = &mut self.sched.probes {
             probes.newidle = None;

@@ -137,7 +137,7 @@ impl Follower<'_> {
             ..SchedAvg::default()
         };
         self.unsure.insert(task);
-        self.from_before.insert(task);
+        self.doubt_lag(task);
         task
     }
 

@@ -349,6 +349,9 @@ impl Follower<'_> {
         }
         if charged.asked && told && ours && !kernel {
             self.throttle_next(r);
+            if !self.limits.are_set() {
+                self.outlasts_idle(curr);
+            }
         }
         if told && ours && !kernel && self.candidates(cpu) == [curr] {
             self.drop_delayed(cpu);

@@ -93,11 +93,11 @@ fn a_group_of_6_18() {
     expect(
         "group-perf-6.18",
         &[
-            (Measure::Pick, 2005, 1846),
-            (Measure::Preemption, 1747, 1711),
+            (Measure::Pick, 2134, 1969),
+            (Measure::Preemption, 1746, 1710),
             // Its tasks were bound to a CPU while they ran: where they are woken is no choice.
-            (Measure::Placement, 790, 784),
-            (Measure::Balance, 8, 3),
+            (Measure::Placement, 791, 785),
+            (Measure::Balance, 8, 1),
         ],
     );
 }

@@ -200,6 +200,7 @@ impl Sched {
         if let Some(found) = self.lb_mut().found.take() {
             env.imbalance = found.imbalance;
             env.migration_type = found.migration_type;
+            self.report_found(&found);
             return Some(found);
         }
         if !self.should_we_balance(env) {

@@ -5,7 +5,7 @@
 
 use super::env::{CpuIdleType, LbEnv, MigrationType};
 use super::group_stats::{GroupType, SgLbStats};
-use super::replay::LastBalance;
+use super::replay::{Found, LastBalance};
 use crate::domain::{SdId, SgId};
 use crate::sched::Sched;
 use crate::units::{CpuId, TaskId};
@@ -148,6 +148,14 @@ impl Sched {
             report.busiest = busiest;
             report.migration_type = env.migration_type;
             report.imbalance = env.imbalance;
+        }
+    }
+
+    /// The pass was told what it would have found.
+    pub(super) fn report_found(&mut self, found: &Found) {
+        if let Some(report) = self.pass_report() {
+            report.migration_type = found.migration_type;
+            report.imbalance = found.imbalance;
         }
     }
 

@@ -167,6 +167,10 @@ impl Sched {
         let limit = (self.fair.lag_limit)(cfs, curr, &self.ses[se], self.tick_nsec);
         let entity = &mut self.ses[se];
         entity.vlag = entity.lag(avruntime, limit);
+        if self.probes.is_some() {
+            let is_whole = entity.vlag == avruntime.wrapping_sub(entity.vruntime) as i64;
+            self.note_factors_of_lag(cfs_rq, se, !is_whole);
+        }
     }
 
     /// The most lag an entity may have on a queue.
@@ -183,15 +187,12 @@ impl Sched {
         cfs.eligible(self.vruntime_sums(cfs), self.ses[se].vruntime)
     }
 
-    /// The virtual time of an entity's queue without it, rounded down; none if it is alone there.
-    pub fn vruntime_of_others(&self, se: SeId) -> Option<u64> {
-        let entity = &self.ses[se];
-        let cfs = &self.cfs_rqs[entity.cfs_rq];
+    /// The queue's virtual time V, rounded down, its origin left where it is.
+    pub fn vruntime_of_queue(&self, cfs_rq: CfsRqId) -> u64 {
+        let cfs = &self.cfs_rqs[cfs_rq];
         let (runtime, weight) = self.vruntime_sums(cfs);
-        let own = entity.weight() as i64;
-        let runtime = runtime.wrapping_sub(cfs.key(entity.vruntime).wrapping_mul(own));
-        let delta = (weight > own).then(|| runtime.div_euclid(weight - own))?;
-        Some(cfs.zero_vruntime.wrapping_add(delta as u64))
+        cfs.zero_vruntime
+            .wrapping_add(runtime.div_euclid(weight.max(1)) as u64)
     }
 
     /// Are the sums with an entity of that virtual runtime far from an overflow, beyond which nobody may be eligible?

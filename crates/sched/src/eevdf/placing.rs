@@ -53,6 +53,13 @@ impl Sched {
         if self.probes.is_some() {
             let vlag = if counts_lag { self.ses[se].vlag } else { 0 };
             self.note_placed(cfs_rq, se, vlag);
+            let load = load.max(1);
+            let lag = if counts_lag {
+                load + self.ses[se].weight()
+            } else {
+                0
+            };
+            self.note_factors_placed(cfs_rq, se, (lag, load));
         }
     }
 
@@ -143,6 +150,7 @@ impl Sched {
             self.clear_delayed(se);
             if features.has(Feature::DELAY_ZERO) && self.ses[se].vlag > 0 {
                 self.ses[se].vlag = 0;
+                self.note_lag_cut(se);
             }
         }
         if self.cfs_rqs[cfs_rq].nr_queued == 0 {
@@ -198,6 +206,7 @@ impl Sched {
                     self.timeline_remove(cfs_rq, se);
                 }
                 self.ses[se].vlag = 0;
+                self.note_lag_cut(se);
                 self.place_entity_eevdf(cfs_rq, se, 0);
                 if !curr {
                     self.timeline_add(cfs_rq, se);

@@ -56,6 +56,9 @@ impl Sched {
             entity.deadline = rescale(entity.deadline as i64) as u64;
         }
         load::reweight_load_avg(cfs, entity, weight);
+        if self.probes.is_some() {
+            self.note_lag_scaled(se, old_weight, weight);
+        }
         if !on_rq {
             return;
         }

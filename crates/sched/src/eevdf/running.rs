@@ -135,6 +135,10 @@ impl Sched {
                 self.note_weighed(cfs_rq, se);
             }
         }
+        if self.probes.is_some() {
+            let old_weight = self.ses[se].load.weight;
+            self.note_factors_weighed(cfs_rq, se, old_weight, weight);
+        }
         let cfs = &mut self.cfs_rqs[cfs_rq];
         let entity = &mut self.ses[se];
         let waits = on_rq && cfs.curr != se;
