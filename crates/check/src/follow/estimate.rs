@@ -23,6 +23,8 @@ const ROUNDING: f64 = 100.0;
 const IN_DOUBT: f64 = 4.0;
 /// Margins of fewer than minus so many cannot be.
 const IMPOSSIBLE: f64 = 3.0;
+/// Below that many standard deviations the normal distribution is too small to be divided by.
+const LEAST: f64 = -30.0;
 /// So many others are looked at.
 const NEAREST: usize = 3;
 /// So many unknowns are kept.
@@ -104,7 +106,7 @@ impl Estimate {
         let (with, variance) = self.spread(margin);
         let variance = variance + ROUNDING * ROUNDING;
         let deviation = variance.sqrt();
-        let above = margin.ns / deviation;
+        let above = (margin.ns / deviation).max(LEAST);
         if above > IN_DOUBT || with.iter().all(|&with| with == 0.0) {
             return None;
         }
@@ -268,6 +270,18 @@ mod tests {
         assert_eq!(estimate.tell(&of(10_000, &[1.0])), None);
         assert_eq!(estimate.tell(&of(0, &[])), None);
         assert!(estimate.tell(&of(1_000, &[1.0])).is_some());
+    }
+
+    /// Nor is anything lost by a margin that is further below zero than numbers go.
+    #[test]
+    fn what_cannot_be_goes_as_far_as_it_can() {
+        let mut estimate = Estimate::default();
+        estimate.begin(1e6);
+        let short = (-1_000_000_000_000_i64).cast_unsigned();
+        let more = estimate.tell(&of(short, &[1e-3])).unwrap();
+        assert!((29_000_000..31_000_000).contains(&more[0]), "{more:?}");
+        let variance = estimate.covariance[0][0];
+        assert!((0.0..1e12).contains(&variance), "{variance}");
     }
 
     /// The margin between two tells of their difference, and of neither alone.

@@ -88,7 +88,7 @@ impl Sched {
         };
         let mut factors = vec![0; unknowns.len];
         add(&mut factors, get(of, se), 1, 1);
-        factors[unknown] += ONE;
+        factors[unknown] = factors[unknown].wrapping_add(ONE);
         set(of, se, factors);
     }
 
