@@ -19,7 +19,7 @@ mod weights;
 
 pub use before_placement::BeforePlacement;
 pub use hangs::HangsOn;
-pub use unknowns::{Factors, ONE};
+pub use unknowns::ONE;
 
 use crate::attributes::SchedAttr;
 use crate::balance::FollowedMove;

@@ -181,18 +181,16 @@ impl Follower<'_> {
         let cfs_rq = self.sched.ses[se].cfs_rq;
         let average = self.sched.vruntime_of_queue(cfs_rq);
         let lag = average.wrapping_sub(self.sched.ses[se].vruntime);
-        Margin::new(
-            lag,
-            &self.sched.factors_of_average(cfs_rq),
-            self.factors(se),
-        )
+        let of_average = self.sched.factors_of_average(cfs_rq);
+        Margin::new(lag, &of_average, self.sched.factors_of_place(se))
     }
 
     /// Another one is not, or its deadline is later: what is more likely of that.
     fn is_before(&self, picked: SeId, other: SeId) -> Margin {
         let [own, others] = [picked, other].map(|se| self.sched.ses[se].deadline);
         let later = others.wrapping_sub(own);
-        let is_later = Margin::new(later, self.factors(other), self.factors(picked));
+        let [of_own, of_others] = [picked, other].map(|se| self.sched.factors_of_place(se));
+        let is_later = Margin::new(later, of_others, of_own);
         let is_not_owed = self.is_owed(other).negated();
         let likely = |margin| self.estimate.deviations(margin);
         if likely(&is_not_owed) >= likely(&is_later) {
@@ -200,11 +198,6 @@ impl Follower<'_> {
         } else {
             is_later
         }
-    }
-
-    fn factors(&self, se: SeId) -> &[i64] {
-        let factors = self.sched.factors_of_place(se);
-        factors.map_or(&[], |factors| &factors[..])
     }
 
     /// A pick tells that a margin between entities is not negative.

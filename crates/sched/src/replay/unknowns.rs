@@ -17,33 +17,33 @@ use alloc::vec::Vec;
 /// A factor of one.
 pub const ONE: i64 = 1 << 24;
 
-/// Factors by unknown, in units of 1/[`ONE`]; those beyond the end are zero.
-pub type Factors = Arc<[i64]>;
+/// Factors of entities, by unknown, in units of 1/[`ONE`]; those beyond the end are zero. They are shared by copies.
+type Factors = Vec<Option<Arc<[i64]>>>;
 
 /// What hangs on how many unknowns.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Unknowns {
     len: usize,
-    /// Factors of virtual runtimes, by entity.
-    places: Vec<Option<Factors>>,
+    /// Factors of virtual runtimes.
+    places: Factors,
     /// Factors of lags.
-    lags: Vec<Option<Factors>>,
+    lags: Factors,
 }
 
 /// Adds `times / parts` of the factors.
-fn add(sum: &mut [i64], factors: Option<&Factors>, times: i64, parts: i64) {
-    let factors = factors.into_iter().flat_map(|factors| factors.iter());
+fn add(sum: &mut [i64], factors: &[i64], times: i64, parts: i64) {
     for (sum, &factor) in sum.iter_mut().zip(factors) {
         let more = i128::from(factor) * i128::from(times) / i128::from(parts);
         *sum = sum.wrapping_add(more as i64);
     }
 }
 
-fn get(of: &[Option<Factors>], se: SeId) -> Option<&Factors> {
-    of.get(se.idx())?.as_ref()
+fn get(of: &Factors, se: SeId) -> &[i64] {
+    let factors = of.get(se.idx()).and_then(Option::as_deref);
+    factors.unwrap_or_default()
 }
 
-fn set(of: &mut Vec<Option<Factors>>, se: SeId, factors: Vec<i64>) {
+fn set(of: &mut Factors, se: SeId, factors: Vec<i64>) {
     if of.len() <= se.idx() {
         of.resize(se.idx() + 1, None);
     }
@@ -68,12 +68,8 @@ impl Sched {
             return;
         };
         let unknowns = probes.unknowns.get_or_insert_default();
-        for factors in unknowns
-            .places
-            .iter_mut()
-            .chain(&mut unknowns.lags)
-            .flatten()
-        {
+        let all = unknowns.places.iter_mut().chain(&mut unknowns.lags);
+        for factors in all.flatten() {
             if factors.get(unknown).is_some_and(|&factor| factor != 0) {
                 let mut others = factors.to_vec();
                 others[unknown] = 0;
@@ -92,9 +88,10 @@ impl Sched {
         set(of, se, factors);
     }
 
-    /// The factors of an entity's virtual runtime, if any differs from zero.
-    pub fn factors_of_place(&self, se: SeId) -> Option<&Factors> {
-        get(&self.unknowns()?.places, se)
+    /// The factors of an entity's virtual runtime, in units of 1/[`ONE`]; those beyond the end are zero.
+    pub fn factors_of_place(&self, se: SeId) -> &[i64] {
+        let places = self.unknowns().map(|unknowns| &unknowns.places);
+        places.map_or(&[], |places| get(places, se))
     }
 
     /// The factors of a queue's virtual time.
@@ -119,25 +116,21 @@ impl Sched {
         let Some(unknowns) = self.unknowns() else {
             return;
         };
-        let moved = |factors: &Factors| {
+        let moved = |factors: &[i64]| {
             let by = factors.iter().zip(more);
-            let by: i128 = by
-                .map(|(&factor, &more)| i128::from(factor) * i128::from(more))
-                .sum();
-            (by / i128::from(ONE)) as i64
+            let by = by.map(|(&factor, &more)| i128::from(factor) * i128::from(more));
+            (by.sum::<i128>() / i128::from(ONE)) as i64
         };
         let last = unknowns.places.len().max(unknowns.lags.len());
-        let mut moves = Vec::new();
-        for se in self.ses.ids().take(last) {
+        let moves = self.ses.ids().take(last).map(|se| {
             let of = if self.ses[se].on_rq {
                 &unknowns.places
             } else {
                 &unknowns.lags
             };
-            if let Some(factors) = get(of, se) {
-                moves.push((se, moved(factors)));
-            }
-        }
+            (se, moved(get(of, se)))
+        });
+        let moves: Vec<(SeId, i64)> = moves.filter(|&(_, by)| by != 0).collect();
         for (se, by) in moves {
             let entity = &mut self.ses[se];
             if entity.on_rq {
@@ -195,37 +188,27 @@ impl Sched {
     pub(crate) fn note_lag_scaled(&mut self, se: SeId, times: u64, parts: u64) {
         if let Some(unknowns) = self.unknowns_mut() {
             let mut lag = vec![0; unknowns.len];
-            add(
-                &mut lag,
-                get(&unknowns.lags, se),
-                times as i64,
-                parts as i64,
-            );
+            let (times, parts) = (times as i64, parts as i64);
+            add(&mut lag, get(&unknowns.lags, se), times, parts);
             set(&mut unknowns.lags, se, lag);
         }
     }
 
-    /// An entity's weight changes from `times` to `parts`, and it keeps its lag as real time.
-    pub(crate) fn note_factors_weighed(
-        &mut self,
-        cfs_rq: CfsRqId,
-        se: SeId,
-        times: u64,
-        parts: u64,
-    ) {
+    /// An entity's weight changes, and it keeps its lag as real time.
+    pub(crate) fn note_factors_weighed(&mut self, cfs_rq: CfsRqId, se: SeId, old: u64, new: u64) {
         if self.unknowns().is_none() {
             return;
         }
         if !self.ses[se].on_rq {
-            self.note_lag_scaled(se, times, parts);
+            self.note_lag_scaled(se, old, new);
             return;
         }
-        let mut place = self.factors_of_average(cfs_rq);
+        let average = self.factors_of_average(cfs_rq);
         if let Some(unknowns) = self.unknowns_mut() {
-            let (times, parts) = (times as i64, parts as i64);
-            let average: Factors = place.as_slice().into();
-            add(&mut place, Some(&average), -times, parts);
-            add(&mut place, get(&unknowns.places, se), times, parts);
+            let (old, new) = (old as i64, new as i64);
+            let mut place = average.clone();
+            add(&mut place, &average, -old, new);
+            add(&mut place, get(&unknowns.places, se), old, new);
             set(&mut unknowns.places, se, place);
         }
     }
@@ -323,15 +306,11 @@ mod tests {
     fn a_number_that_is_used_again_is_another_unknown() {
         let (mut sched, tasks) = hogs(Release::V6_12);
         let [first, second, _] = tasks.map(|task| sched.tasks[task].se);
-        assert_eq!(sched.factors_of_place(first).unwrap()[..], [ONE]);
+        assert_eq!(sched.factors_of_place(first), [ONE]);
         let average = sched.factors_of_average(sched.rqs[CPU].cfs);
         assert_eq!(average, [ONE / 3]);
         sched.follow_unknown(second, 0);
-        assert!(
-            sched
-                .factors_of_place(first)
-                .is_none_or(|factors| factors[0] == 0)
-        );
-        assert_eq!(sched.factors_of_place(second).unwrap()[..], [ONE]);
+        assert_eq!(sched.factors_of_place(first), [0]);
+        assert_eq!(sched.factors_of_place(second), [ONE]);
     }
 }
