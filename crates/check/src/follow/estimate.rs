@@ -42,27 +42,36 @@ pub(super) struct Estimate {
 struct Margin {
     /// In virtual time, as ours has it.
     ns: f64,
-    /// By unknown.
-    factors: Vec<f64>,
+    /// The unknowns that it hangs on, each with its factor.
+    hangs_on: Vec<(usize, f64)>,
 }
 
 impl Margin {
     /// `a − b` is so many ns, and hangs on what both hang on.
     fn new(ns: u64, a: &[i64], b: &[i64]) -> Margin {
         let of = |factors: &[i64], at| factors.get(at).copied().unwrap_or(0);
-        let len = a.len().max(b.len());
-        let differ = |at| (of(a, at) - of(b, at)) as f64 / ONE as f64;
+        let differ = (0..a.len().max(b.len())).map(|at| (at, of(a, at) - of(b, at)));
+        let differ = differ.filter(|(_, factor)| *factor != 0);
         Margin {
             ns: ns.cast_signed() as f64,
-            factors: (0..len).map(differ).collect(),
+            hangs_on: differ
+                .map(|(at, factor)| (at, factor as f64 / ONE as f64))
+                .collect(),
         }
     }
 
-    fn negated(self) -> Margin {
-        Margin {
-            ns: -self.ns,
-            factors: self.factors.iter().map(|factor| -factor).collect(),
+    fn negated(mut self) -> Margin {
+        self.ns = -self.ns;
+        for (_, factor) in &mut self.hangs_on {
+            *factor = -*factor;
         }
+        self
+    }
+
+    /// The sum of what belongs to each unknown, times its factor.
+    fn sum(&self, of: impl Fn(usize) -> f64) -> f64 {
+        let hangs_on = self.hangs_on.iter();
+        hangs_on.map(|&(at, factor)| of(at) * factor).sum()
     }
 }
 
@@ -86,28 +95,42 @@ impl Estimate {
         unknown
     }
 
-    /// Covariance of a margin with each unknown, and its variance, in ns².
-    fn spread(&self, margin: &Margin) -> (Vec<f64>, f64) {
-        let factors = margin.factors.iter().copied().enumerate();
-        let factors: Vec<(usize, f64)> = factors.filter(|(_, factor)| *factor != 0.0).collect();
-        let sum = |row: &[f64]| factors.iter().map(|&(at, factor)| row[at] * factor).sum();
-        let with: Vec<f64> = self.covariance.iter().map(|row| sum(row)).collect();
-        let variance: f64 = sum(&with);
-        (with, variance.max(0.0))
+    /// Covariance of a margin with an unknown, in ns².
+    fn covariance_with(&self, margin: &Margin, unknown: usize) -> f64 {
+        let row = &self.covariance[unknown];
+        margin.sum(|at| row[at])
+    }
+
+    /// Variance of a margin, in ns².
+    fn variance(&self, margin: &Margin) -> f64 {
+        let variance = margin.sum(|at| self.covariance_with(margin, at));
+        variance.max(0.0) + ROUNDING * ROUNDING
     }
 
     /// How many standard deviations a margin is above zero.
     fn deviations(&self, margin: &Margin) -> f64 {
-        margin.ns / (self.spread(margin).1 + ROUNDING * ROUNDING).sqrt()
+        margin.ns / self.variance(margin).sqrt()
+    }
+
+    /// Does a margin tell nothing in any case? Its deviation is no more than those together of what it hangs on.
+    fn is_sure(&self, margin: &Margin) -> bool {
+        let hangs_on = margin.hangs_on.iter();
+        let of_each = hangs_on.map(|&(at, factor)| factor.abs() * self.covariance[at][at].sqrt());
+        margin.ns > IN_DOUBT * (of_each.sum::<f64>() + ROUNDING)
     }
 
     /// A margin is not negative. By how many ns the unknowns are more than was thought, if that tells something.
     fn tell(&mut self, margin: &Margin) -> Option<Vec<i64>> {
-        let (with, variance) = self.spread(margin);
-        let variance = variance + ROUNDING * ROUNDING;
+        let variance = self.variance(margin);
         let deviation = variance.sqrt();
         let above = (margin.ns / deviation).max(LEAST);
-        if above > IN_DOUBT || with.iter().all(|&with| with == 0.0) {
+        if above > IN_DOUBT {
+            return None;
+        }
+        let unknowns = 0..self.covariance.len();
+        let with = unknowns.map(|unknown| self.covariance_with(margin, unknown));
+        let with: Vec<f64> = with.collect();
+        if with.iter().all(|&with| with == 0.0) {
             return None;
         }
         let normal = Normal::standard();
@@ -191,6 +214,9 @@ impl Follower<'_> {
         let later = others.wrapping_sub(own);
         let [of_own, of_others] = [picked, other].map(|se| self.sched.factors_of_place(se));
         let is_later = Margin::new(later, of_others, of_own);
+        if self.estimate.is_sure(&is_later) {
+            return is_later;
+        }
         let is_not_owed = self.is_owed(other).negated();
         let likely = |margin| self.estimate.deviations(margin);
         if likely(&is_not_owed) >= likely(&is_later) {
@@ -203,6 +229,9 @@ impl Follower<'_> {
     /// A pick tells that a margin between entities is not negative.
     fn tell(&mut self, entities: &[SeId], margin: impl Fn(&Self) -> Margin) {
         let mut told = margin(self);
+        if self.estimate.is_sure(&told) {
+            return;
+        }
         if self.estimate.deviations(&told) < -IMPOSSIBLE {
             for &se in entities {
                 self.doubt(se, -told.ns);
@@ -238,7 +267,7 @@ mod tests {
     fn of(ns: u64, factors: &[f64]) -> Margin {
         Margin {
             ns: ns.cast_signed() as f64,
-            factors: factors.to_vec(),
+            hangs_on: factors.iter().copied().enumerate().collect(),
         }
     }
 

@@ -33,8 +33,7 @@ pub(crate) struct Unknowns {
 /// Adds `times / parts` of the factors.
 fn add(sum: &mut [i64], factors: &[i64], times: i64, parts: i64) {
     for (sum, &factor) in sum.iter_mut().zip(factors) {
-        let more = i128::from(factor) * i128::from(times) / i128::from(parts);
-        *sum = sum.wrapping_add(more as i64);
+        *sum = sum.saturating_add(factor.saturating_mul(times) / parts);
     }
 }
 
@@ -105,8 +104,15 @@ impl Sched {
         let weight: u64 = members().map(|se| self.ses[se].weight()).sum();
         let mut sum = vec![0; unknowns.len];
         for se in members() {
-            let own = self.ses[se].weight() as i64;
-            add(&mut sum, get(&unknowns.places, se), own, weight as i64);
+            add(
+                &mut sum,
+                get(&unknowns.places, se),
+                self.ses[se].weight() as i64,
+                1,
+            );
+        }
+        for factor in &mut sum {
+            *factor /= weight.max(1) as i64;
         }
         sum
     }
