@@ -192,3 +192,58 @@ fn a_switch_long_after_a_yield_is_what_an_interrupt_asks_for() {
     // The yield went on with who ran, which is a pick, too.
     assert_eq!(picks_of_yield(5000), picks_of_yield(100) + 1);
 }
+
+/// Three CPUs of 6.1. CPU 2 has three tasks. In the softirq after its tick, CPU 0, which idles, pulls `f` from CPU 1, which has
+/// only one that runs beside it. It has had four for a moment: when?
+fn pulled_from_where_fewer_wait(before_tick: bool) -> Vec<Class> {
+    let tick = "  <idle>-0   0d.h1.  1.010000000: local_timer_entry:  vector=236\n";
+    let crowd = "\
+  a-100  1d.h2.  1.010100000: sched_waking:       comm=e pid=102 prio=120 target_cpu=001
+  a-100  1d.h3.  1.010110000: sched_wakeup:       e:102 [120] CPU:001
+  a-100  1d.h2.  1.010120000: sched_waking:       comm=f pid=103 prio=120 target_cpu=001
+  a-100  1d.h3.  1.010130000: sched_wakeup:       f:103 [120] CPU:001
+  a-100  1d..2.  1.010140000: sched_stat_runtime: comm=a pid=100 runtime=4140000 [ns] vruntime=1005140000 [ns]
+  a-100  1d..2.  1.010150000: sched_switch:       a:100 [120] S ==> c:101 [120]
+  c-101  1d..2.  1.010160000: sched_stat_runtime: comm=c pid=101 runtime=20000 [ns] vruntime=1001020000 [ns]
+  c-101  1d..2.  1.010170000: sched_switch:       c:101 [120] S ==> e:102 [120]
+";
+    let [first, second] = if before_tick {
+        [crowd.replace("1.0101", "1.0091"), tick.to_owned()]
+    } else {
+        [tick.to_owned(), crowd.to_owned()]
+    };
+    let text = format!(
+        "\
+cpus=3
+  i-90   0d..2.  1.000000000: sched_switch:       i:90 [120] S ==> swapper/0:0 [120]
+  a-100  1d..2.  1.000000001: sched_switch:       swapper/1:0 [120] R ==> a:100 [120]
+  b-200  2d..2.  1.000000002: sched_switch:       swapper/2:0 [120] R ==> b:200 [120]
+  a-100  1d.h2.  1.001000000: sched_waking:       comm=c pid=101 prio=120 target_cpu=001
+  a-100  1d.h3.  1.001010000: sched_wakeup:       c:101 [120] CPU:001
+  b-200  2d.h2.  1.001020000: sched_waking:       comm=d pid=201 prio=120 target_cpu=002
+  b-200  2d.h3.  1.001030000: sched_wakeup:       d:201 [120] CPU:002
+  b-200  2d.h2.  1.001040000: sched_waking:       comm=g pid=202 prio=120 target_cpu=002
+  b-200  2d.h3.  1.001050000: sched_wakeup:       g:202 [120] CPU:002
+{first}{second}  <idle>-0   0d.s2.  1.010300000: sched_stat_runtime: comm=e pid=102 runtime=130000 [ns] vruntime=1001130000 [ns]
+  <idle>-0   0d.s2.  1.010310000: sched_migrate_task: comm=f pid=103 prio=120 orig_cpu=1 dest_cpu=0
+  f-103  0d..2.  1.010330000: sched_switch:       swapper/0:0 [120] R ==> f:103 [120]
+"
+    );
+    let name = format!("pulled-{before_tick}.txt");
+    let report = report_on(&name, &text, Release::V6_1);
+    let moves = report.disagreements.iter();
+    let moves = moves.filter(|d| d.measure == Measure::Balance);
+    moves.map(|d| d.class).collect()
+}
+
+#[test]
+fn a_pass_that_looked_while_more_were_there_is_a_race() {
+    let looked_since = pulled_from_where_fewer_wait(false);
+    assert!(!looked_since.is_empty());
+    assert!(
+        looked_since.iter().all(|class| *class == Class::Race),
+        "{looked_since:?}"
+    );
+    let looked_before = pulled_from_where_fewer_wait(true);
+    assert!(looked_before.contains(&Class::Ours), "{looked_before:?}");
+}

@@ -163,17 +163,17 @@ impl Follower<'_> {
         });
         let passes = self.passes_of(moved.chain(pushes.iter().copied()));
         let pass = Pass::Softirq { cpu, clock, passes };
-        let earliest = self.cpu(r.cpu).earliest.take();
-        let found = earliest.as_ref().and_then(|at| at.found(&pass));
-        if let Some(at) = earliest.as_ref().filter(|_| found.is_some()) {
-            look(&mut before, &pass, at.ts);
+        let looks = self.cpu(r.cpu).looks.take();
+        let found = looks.as_ref().and_then(|looks| looks.found(&pass));
+        if let Some((ts, _)) = found {
+            look(&mut before, &pass, ts);
             self.sched.adopt_capacities(&before);
         }
         let asked = Asked {
             kind: "softirq",
             read: self.read_by_pass(r.cpu, &moves),
-            found,
-            earliest: earliest.map(|at| at.sched),
+            found: found.map(|(_, found)| found),
+            looks,
             pass,
             before,
             clocks: self.told_clocks(r.cpu),
@@ -261,11 +261,9 @@ impl Follower<'_> {
             {
                 NOT_ALLOWED
             }
-            // The state that other CPUs' records have led to meanwhile gives the kernel's answer, or the
-            // earliest that the pass can have looked at.
-            None if same(&now) || self.earlier(asked).is_some_and(|ours| same(&ours)) => {
-                Class::Race
-            }
+            // The state that other CPUs' records have led to meanwhile gives the kernel's answer, or one that the pass
+            // can have looked at.
+            None if same(&now) || self.looked_earlier(asked, same) => Class::Race,
             None if same(&self.ask_pass(&self.averaged(asked), asked, None)) => NOT_AVERAGED,
             None => Class::Ours,
         };
@@ -309,12 +307,6 @@ impl Follower<'_> {
             }
         }
         base
-    }
-
-    /// What ours does if it looks at the queues as early as the kernel can have.
-    fn earlier(&self, asked: &Asked) -> Option<Answer> {
-        let earliest = asked.earliest.as_ref()?;
-        Some(self.ask_with(earliest, asked, None, None))
     }
 
     /// What ours does if some tasks may not use the CPU that the pass is for.
@@ -456,12 +448,13 @@ impl Follower<'_> {
             passes: self.passes_of(moved),
             times: kernel.len(),
         };
-        let earliest = self.cpu(r.cpu).earliest.take();
+        let looks = self.cpu(r.cpu).looks.take();
+        let found = looks.as_ref().and_then(|looks| looks.found(&pass));
         let asked = Asked {
             kind: "newidle",
             read: self.read_by_pass(r.cpu, kernel),
-            found: earliest.as_ref().and_then(|at| at.found(&pass)),
-            earliest: earliest.map(|at| at.sched),
+            found: found.map(|(_, found)| found),
+            looks,
             pass,
             before: self.before_pass(r.cpu),
             clocks: self.told_clocks(r.cpu),
@@ -566,7 +559,7 @@ mod tests {
                 passes: Vec::new(),
             },
             found: None,
-            earliest: None,
+            looks: None,
             clocks: Vec::new(),
             read: Vec::new(),
             moves: vec![to(tasks[0], 2), to(tasks[1], 3)],

@@ -1,7 +1,7 @@
 //! What a CPU has recorded of a call that is not over yet.
 
 use super::hotplug::Offline;
-use super::looks::Earliest;
+use super::looks::Looks;
 use super::ticks::Charged;
 use crate::judge::Class;
 use fairwind_sched::domain::SdId;
@@ -116,8 +116,8 @@ pub(super) struct CpuContext {
     pub(super) charged: Option<Charged>,
     /// Everything as it was when the pass began of which moves are being gathered.
     pub(super) before_pass: Option<Box<Sched>>,
-    /// Everything as it was after its last record before that pass.
-    pub(super) earliest: Option<Earliest>,
+    /// Everything as it has been since its last record before that pass.
+    pub(super) looks: Option<Looks>,
     /// When the first record of that pass was written.
     pub(super) pass_ts: u64,
     /// When the first probe of the call that is going on was hit.

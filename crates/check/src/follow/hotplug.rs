@@ -147,7 +147,7 @@ impl Follower<'_> {
             context.balanced.clear();
             context.pushes.clear();
             context.before_pass = None;
-            context.earliest = None;
+            context.looks = None;
         }
     }
 }

@@ -12,6 +12,7 @@
 
 use super::Follower;
 use super::cpu::Move;
+use super::looks::Looks;
 use fairwind_sched::balance::{CpuIdleType, Found};
 use fairwind_sched::domain::flags::SD_BALANCE_NEWIDLE;
 use fairwind_sched::domain::{Domains, SdId};
@@ -32,8 +33,8 @@ pub(super) struct Asked {
     pub(super) pass: Pass,
     /// What it had found long before it moved that.
     pub(super) found: Option<Found>,
-    /// Ours after the CPU's last record before it: from then on it may have looked at the queues.
-    pub(super) earliest: Option<Box<Sched>>,
+    /// Ours since the CPU's last record before it: from then on it may have looked at the queues.
+    pub(super) looks: Option<Looks>,
     /// Clocks of queues that its records tell.
     pub(super) clocks: Vec<(u32, u64)>,
     /// Clocks of queues as it read them when it locked them.
