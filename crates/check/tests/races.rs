@@ -247,3 +247,93 @@ fn a_pass_that_looked_while_more_were_there_is_a_race() {
     let looked_before = pulled_from_where_fewer_wait(true);
     assert!(looked_before.contains(&Class::Ours), "{looked_before:?}");
 }
+
+/// How far ours is off from what records of one of 6.1 show.
+fn states_off(name: &str, text: &str) -> Vec<String> {
+    let report = report_on(name, text, Release::V6_1);
+    let states = report.disagreements.iter();
+    let states = states.filter(|d| d.measure == Measure::State);
+    states.map(|d| d.text.clone()).collect()
+}
+
+/// Two CPUs of 6.1. CPU 1's stopper moves `h` to CPU 0 while `a` runs there, and does not charge it: `h` comes when `a` does not
+/// run, for CPU 0's own stopper does.
+#[test]
+fn who_comes_without_a_charge_comes_while_nobody_runs() {
+    let text = "\
+cpus=2
+  a-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  h-300  1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> h:300 [120]
+  a-100  0d.h1.  1.000500000: sched_stat_runtime: comm=a pid=100 runtime=500000 [ns] vruntime=1000000000 [ns]
+  h-300  1d..2.  1.001000000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  h-300  1dN.2.  1.001010000: sched_wakeup:       migration/1:15 [0] CPU:001
+  h-300  1d..2.  1.001020000: sched_stat_runtime: comm=h pid=300 runtime=920000 [ns] vruntime=5000000000 [ns]
+  h-300  1d..2.  1.001030000: sched_switch:       h:300 [120] R ==> migration/1:15 [0]
+  m-15   1d..2.  1.001040000: sched_migrate_task: comm=h pid=300 prio=120 orig_cpu=1 dest_cpu=0
+  a-100  0d.h1.  1.004500000: sched_stat_runtime: comm=a pid=100 runtime=4000000 [ns] vruntime=1004000000 [ns]
+  a-100  0d..2.  1.005000000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  a-100  0dN.2.  1.005010000: sched_wakeup:       migration/0:16 [0] CPU:000
+  a-100  0d..2.  1.005520000: sched_stat_runtime: comm=a pid=100 runtime=1020000 [ns] vruntime=1005020000 [ns]
+  a-100  0d..2.  1.005530000: sched_switch:       a:100 [120] R ==> migration/0:16 [0]
+  m-16   0d..2.  1.006000000: sched_switch:       migration/0:16 [0] S ==> h:300 [120]
+  m-15   1d..2.  1.006010000: sched_switch:       migration/1:15 [0] S ==> swapper/1:0 [120]
+  h-300  0d.h1.  1.007000000: sched_stat_runtime: comm=h pid=300 runtime=1000000 [ns] vruntime=1006020000 [ns]
+  h-300  0d..2.  1.007010000: sched_switch:       h:300 [120] R ==> a:100 [120]
+";
+    assert_eq!(states_off("in-flight-unnoticed.txt", text), [""; 0]);
+}
+
+/// Two CPUs of 6.1. `a` leaves its queue to sleep, and its CPU looks for others for long. Meanwhile CPU 1's stopper brings `h`.
+#[test]
+fn who_comes_while_a_sleeper_leaves_was_elsewhere_before() {
+    let text = "\
+cpus=2
+  a-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  h-300  1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> h:300 [120]
+  a-100  0d..2.  1.002000000: sched_stat_runtime: comm=a pid=100 runtime=2000000 [ns] vruntime=1002000000 [ns]
+  h-300  1d..2.  1.003000000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  h-300  1dN.2.  1.003010000: sched_wakeup:       migration/1:15 [0] CPU:001
+  h-300  1d..2.  1.003020000: sched_stat_runtime: comm=h pid=300 runtime=2920000 [ns] vruntime=5000000000 [ns]
+  h-300  1d..2.  1.003030000: sched_switch:       h:300 [120] R ==> migration/1:15 [0]
+  m-15   1d..2.  1.003040000: sched_migrate_task: comm=h pid=300 prio=120 orig_cpu=1 dest_cpu=0
+  m-15   1d..2.  1.003050000: sched_stat_runtime: comm=a pid=100 runtime=1040000 [ns] vruntime=1003040000 [ns]
+  m-15   1d..2.  1.003060000: sched_switch:       migration/1:15 [0] S ==> swapper/1:0 [120]
+  a-100  0d..2.  1.004000000: sched_switch:       a:100 [120] S ==> h:300 [120]
+  h-300  0d.h1.  1.005000000: sched_stat_runtime: comm=h pid=300 runtime=1000000 [ns] vruntime=1003000000 [ns]
+  h-300  0d..2.  1.005010000: sched_switch:       h:300 [120] S ==> swapper/0:0 [120]
+";
+    assert_eq!(states_off("leaves-for-long.txt", text), [""; 0]);
+}
+
+/// Two CPUs of 6.1. CPU 1's stopper moves `h` to CPU 0, whose own stopper is the first to lock its queue, and which then runs out of
+/// tasks: `h` comes after that.
+#[test]
+fn who_waits_for_a_lock_may_come_long_after_it_was_given_up() {
+    let text = "\
+cpus=2
+  a-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  h-300  1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> h:300 [120]
+  a-100  0d..2.  1.000500000: sched_stat_runtime: comm=a pid=100 runtime=500000 [ns] vruntime=1000000000 [ns]
+  a-100  0d..2.  1.000510000: sched_switch:       a:100 [120] R ==> b:200 [120]
+  b-200  0d..2.  1.000900000: sched_stat_runtime: comm=b pid=200 runtime=390000 [ns] vruntime=1000100000 [ns]
+  b-200  0d..2.  1.000910000: sched_switch:       b:200 [120] R ==> a:100 [120]
+  a-100  0d..2.  1.001000000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  a-100  0dN.2.  1.001010000: sched_wakeup:       migration/0:16 [0] CPU:000
+  a-100  0d..2.  1.001020000: sched_stat_runtime: comm=a pid=100 runtime=120000 [ns] vruntime=1000120000 [ns]
+  a-100  0d..2.  1.001030000: sched_switch:       a:100 [120] R ==> migration/0:16 [0]
+  h-300  1d..2.  1.001100000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  h-300  1dN.2.  1.001110000: sched_wakeup:       migration/1:15 [0] CPU:001
+  h-300  1d..2.  1.001120000: sched_stat_runtime: comm=h pid=300 runtime=1020000 [ns] vruntime=5000000000 [ns]
+  h-300  1d..2.  1.001130000: sched_switch:       h:300 [120] R ==> migration/1:15 [0]
+  m-15   1d..2.  1.001140000: sched_migrate_task: comm=h pid=300 prio=120 orig_cpu=1 dest_cpu=0
+  m-16   0d..2.  1.001150000: sched_migrate_task: comm=a pid=100 prio=120 orig_cpu=0 dest_cpu=1
+  m-16   0d..2.  1.001170000: sched_switch:       migration/0:16 [0] S ==> b:200 [120]
+  b-200  0d..2.  1.001300000: sched_stat_runtime: comm=b pid=200 runtime=130000 [ns] vruntime=1000230000 [ns]
+  b-200  0d..2.  1.001310000: sched_switch:       b:200 [120] S ==> swapper/0:0 [120]
+  <idle>-0 0d..2. 1.012000000: sched_switch:      swapper/0:0 [120] R ==> h:300 [120]
+  m-15   1d..2.  1.012010000: sched_switch:       migration/1:15 [0] S ==> a:100 [120]
+  h-300  0d.h1.  1.013000000: sched_stat_runtime: comm=h pid=300 runtime=1000000 [ns] vruntime=1001230000 [ns]
+  h-300  0d..2.  1.013010000: sched_switch:       h:300 [120] S ==> swapper/0:0 [120]
+";
+    assert_eq!(states_off("waits-for-lock.txt", text), [""; 0]);
+}

@@ -52,7 +52,7 @@ impl Follower<'_> {
     }
 
     /// The switch that a CPU is about to record, if its running task sleeps: with which priority, in which state, and who is
-    /// next, if that was neither pulled nor woken meanwhile.
+    /// next, if that has not come meanwhile.
     fn sleep_ahead(&self, cpu: u32, pid: i32) -> Option<(i32, PrevState, Option<TaskId>)> {
         let own = self.times.records_of(cpu, self.at + 1).iter();
         let mut pulls = false;
@@ -64,9 +64,7 @@ impl Follower<'_> {
                     next,
                 } if prev.pid == pid && *prev_state != PrevState::Runnable => {
                     let mut meanwhile = self.records[self.at..at].iter();
-                    let woken =
-                        |r: &Record| matches!(r.what, What::Wakeup { pid, .. } if pid == next.pid);
-                    let comes = pulls || meanwhile.any(woken);
+                    let comes = pulls || meanwhile.any(|r| brings(r, next.pid));
                     let next = self.known(next.pid).filter(|_| !comes);
                     return Some((prev.prio, *prev_state, next));
                 }
@@ -82,5 +80,15 @@ impl Follower<'_> {
             }
         }
         None
+    }
+}
+
+/// Does a record put a task on a queue?
+fn brings(r: &Record, task: i32) -> bool {
+    match r.what {
+        What::Wakeup { pid, .. } | What::WakeupNew { pid, .. } | What::Migrate { pid, .. } => {
+            pid == task
+        }
+        _ => false,
     }
 }

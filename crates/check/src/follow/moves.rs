@@ -19,7 +19,7 @@ use fairwind_sched::balance::FollowedMove;
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::{ProbePoint, ReadClock};
 use fairwind_sched::task::{Class, OnRq};
-use fairwind_sched::{CpuId, TaskId};
+use fairwind_sched::{CpuId, Sched, TaskId};
 
 impl Follower<'_> {
     /// A task went to another CPU: as part of a wakeup, or because a pass moved it.
@@ -123,8 +123,8 @@ impl Follower<'_> {
         if !(over || placed || charged) {
             return;
         }
-        let later = self.locked_ahead(r.cpu, moved.dest);
-        let later = later.or_else(|| self.idles_without_it(r.cpu, moved));
+        let locked_ahead = self.locked_ahead(r.cpu, moved.dest);
+        let later = locked_ahead.max(self.comes_unnoticed(r.cpu, moved));
         match later.filter(|_| !placed && !charged) {
             Some(later) => _ = self.lands_after.insert((later, r.cpu)),
             None => self.end_push(r.cpu, r.ts),
@@ -163,13 +163,13 @@ impl Follower<'_> {
         (cpu != dest && next < until && takes_off && stops).then_some(next)
     }
 
-    /// The last record before a task that a stopper has in flight is on its queue, if its new CPU goes idle before: had it been
-    /// there, that would have picked it. Who comes to a queue charges the fair task that runs; so unless the stopper does that
-    /// next, the task comes while nobody fair runs there, the last time before it does itself.
-    fn idles_without_it(&self, cpu: u32, moved: Move) -> Option<usize> {
+    /// The last record before a task that a stopper has in flight is on its queue, if somebody fair runs on its new CPU, or that
+    /// goes idle before: had it been there, that would have picked it. Who comes to a queue charges the fair task that runs; so
+    /// unless the stopper does that next, the task comes while nobody fair runs there, the last time before it does itself.
+    fn comes_unnoticed(&self, cpu: u32, moved: Move) -> Option<usize> {
         let until = self.next_on_cpu[self.at]?;
         let pid = self.pid(moved.task)?;
-        let (mut has_idled, mut none_runs, mut comes) = (false, false, None);
+        let (mut is_away, mut none_runs, mut comes) = (self.would_charge(moved), false, None);
         let of_dest = self.times.records_of(moved.dest, self.at + 1).iter();
         for &at in of_dest.take_while(|&&at| at < until) {
             let What::Switch { next, .. } = &self.records[at].what else {
@@ -178,13 +178,13 @@ impl Follower<'_> {
             if none_runs {
                 comes = Some(at - 1);
             }
-            has_idled |= next.pid == 0;
-            none_runs = has_idled && (next.pid == 0 || stopper_cpu(&next.comm).is_some());
+            is_away |= next.pid == 0;
+            none_runs = is_away && (next.pid == 0 || stopper_cpu(&next.comm).is_some());
             if next.pid == pid {
                 break;
             }
         }
-        if !has_idled || cpu == moved.dest {
+        if !is_away || cpu == moved.dest {
             return None;
         }
         match self.records[until].what {
@@ -192,6 +192,16 @@ impl Follower<'_> {
             _ if none_runs => Some(until - 1),
             _ => comes,
         }
+    }
+
+    /// Does a task that goes to its queue now have the one charged that runs there?
+    fn would_charge(&self, moved: Move) -> bool {
+        let Sched {
+            rqs, tasks, ses, ..
+        } = &self.sched;
+        let curr = rqs[CpuId(moved.dest)].curr;
+        let queue = |task: TaskId| ses[tasks[task].se].cfs_rq;
+        self.sched.is_fair(curr) && queue(curr) == queue(moved.task)
     }
 
     /// After a record: what stoppers have in flight until then goes to its queue.

@@ -243,7 +243,7 @@ fn own_changes_of_6_1() {
     expect(
         "own-changes-6.1",
         &[
-            (Measure::State, 8176, 8174),
+            (Measure::State, 8177, 8177),
             (Measure::Pick, 163, 163),
             (Measure::Preemption, 111, 111),
             (Measure::Placement, 2001, 1982),
