@@ -337,3 +337,80 @@ cpus=2
 ";
     assert_eq!(states_off("waits-for-lock.txt", text), [""; 0]);
 }
+
+/// Two CPUs of 6.1. CPU 1's stopper moves `h` to CPU 0 while that one's own stopper runs. Had it come at once, it would run before `a`
+/// does: it comes when CPU 0's stopper runs again.
+#[test]
+fn who_would_have_been_picked_has_not_come() {
+    let text = "\
+cpus=2
+  a-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  h-300  1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> h:300 [120]
+  h-300  1d..2.  1.000300000: sched_stat_runtime: comm=h pid=300 runtime=200000 [ns] vruntime=5000000000 [ns]
+  h-300  1d..2.  1.000310000: sched_switch:       h:300 [120] S ==> k:400 [120]
+  k-400  1d.h1.  1.010300000: sched_stat_runtime: comm=k pid=400 runtime=9990000 [ns] vruntime=5010000000 [ns]
+  k-400  1d.h2.  1.010400000: sched_waking:       comm=h pid=300 prio=120 target_cpu=001
+  k-400  1d.h2.  1.010410000: sched_stat_runtime: comm=k pid=400 runtime=100000 [ns] vruntime=5010100000 [ns]
+  k-400  1dNh3.  1.010420000: sched_wakeup:       h:300 [120] CPU:001
+  k-400  1d..2.  1.010430000: sched_switch:       k:400 [120] R ==> h:300 [120]
+  a-100  0d..2.  1.010900000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  a-100  0dN.2.  1.010910000: sched_wakeup:       migration/0:16 [0] CPU:000
+  a-100  0d..2.  1.010920000: sched_stat_runtime: comm=a pid=100 runtime=10920000 [ns] vruntime=1010920000 [ns]
+  a-100  0d..2.  1.010930000: sched_switch:       a:100 [120] R ==> migration/0:16 [0]
+  h-300  1d..2.  1.011000000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  h-300  1dN.2.  1.011010000: sched_wakeup:       migration/1:15 [0] CPU:001
+  h-300  1d..2.  1.011020000: sched_stat_runtime: comm=h pid=300 runtime=590000 [ns] vruntime=5004690000 [ns]
+  h-300  1d..2.  1.011030000: sched_switch:       h:300 [120] R ==> migration/1:15 [0]
+  m-15   1d..2.  1.011040000: sched_migrate_task: comm=h pid=300 prio=120 orig_cpu=1 dest_cpu=0
+  m-16   0d..2.  1.012000000: sched_switch:       migration/0:16 [0] S ==> a:100 [120]
+  a-100  0d..2.  1.013000000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  a-100  0dN.2.  1.013010000: sched_wakeup:       migration/0:16 [0] CPU:000
+  a-100  0d..2.  1.013020000: sched_stat_runtime: comm=a pid=100 runtime=1020000 [ns] vruntime=1011940000 [ns]
+  a-100  0d..2.  1.013030000: sched_switch:       a:100 [120] R ==> migration/0:16 [0]
+  m-16   0d..2.  1.014000000: sched_switch:       migration/0:16 [0] S ==> h:300 [120]
+  m-15   1d..2.  1.014010000: sched_switch:       migration/1:15 [0] S ==> k:400 [120]
+  h-300  0d.h1.  1.015000000: sched_stat_runtime: comm=h pid=300 runtime=1000000 [ns] vruntime=1007530000 [ns]
+  h-300  0d..2.  1.015010000: sched_switch:       h:300 [120] R ==> a:100 [120]
+";
+    assert_eq!(states_off("not-come-yet.txt", text), [""; 0]);
+}
+
+/// Two CPUs of 6.1. CPU 1's stopper moves `h` to CPU 0, whose own stopper takes `a` off at that time. It took CPU 0's stopper 38 µs to
+/// switch once it had queued `x`: CPU 1's has queued `h` before `a` was off, for 10 µs after that it switches.
+#[test]
+fn who_switches_too_soon_has_not_waited_for_a_lock() {
+    let text = "\
+cpus=2
+  x-500  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> x:500 [120]
+  h-300  1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> h:300 [120]
+  x-500  0d..2.  1.000200000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  x-500  0dN.2.  1.000210000: sched_wakeup:       migration/0:16 [0] CPU:000
+  x-500  0d..2.  1.000220000: sched_stat_runtime: comm=x pid=500 runtime=220000 [ns] vruntime=1000000000 [ns]
+  x-500  0d..2.  1.000230000: sched_switch:       x:500 [120] R ==> migration/0:16 [0]
+  m-16   0d..2.  1.000240000: sched_migrate_task: comm=x pid=500 prio=120 orig_cpu=0 dest_cpu=1
+  m-16   0d..2.  1.000250000: sched_stat_runtime: comm=h pid=300 runtime=150000 [ns] vruntime=5000000000 [ns]
+  m-16   0d..2.  1.000288000: sched_switch:       migration/0:16 [0] S ==> a:100 [120]
+  a-100  0d..2.  1.000688000: sched_stat_runtime: comm=a pid=100 runtime=400000 [ns] vruntime=1000000000 [ns]
+  a-100  0d..2.  1.000700000: sched_switch:       a:100 [120] R ==> b:200 [120]
+  b-200  0d..2.  1.001100000: sched_stat_runtime: comm=b pid=200 runtime=400000 [ns] vruntime=1000400000 [ns]
+  b-200  0d..2.  1.001110000: sched_switch:       b:200 [120] R ==> a:100 [120]
+  a-100  0d..2.  1.001200000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  a-100  0dN.2.  1.001210000: sched_wakeup:       migration/0:16 [0] CPU:000
+  a-100  0d..2.  1.001220000: sched_stat_runtime: comm=a pid=100 runtime=110000 [ns] vruntime=1000110000 [ns]
+  a-100  0d..2.  1.001230000: sched_switch:       a:100 [120] R ==> migration/0:16 [0]
+  h-300  1d..2.  1.001300000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  h-300  1dN.2.  1.001310000: sched_wakeup:       migration/1:15 [0] CPU:001
+  h-300  1d..2.  1.001320000: sched_stat_runtime: comm=h pid=300 runtime=1070000 [ns] vruntime=5001070000 [ns]
+  h-300  1d..2.  1.001330000: sched_switch:       h:300 [120] R ==> migration/1:15 [0]
+  m-15   1d..2.  1.001340000: sched_migrate_task: comm=h pid=300 prio=120 orig_cpu=1 dest_cpu=0
+  m-16   0d..2.  1.001380000: sched_migrate_task: comm=a pid=100 prio=120 orig_cpu=0 dest_cpu=1
+  m-15   1d..2.  1.001390000: sched_switch:       migration/1:15 [0] S ==> x:500 [120]
+  m-16   0d..2.  1.001410000: sched_stat_runtime: comm=x pid=500 runtime=20000 [ns] vruntime=5000020000 [ns]
+  m-16   0d..2.  1.001450000: sched_switch:       migration/0:16 [0] S ==> b:200 [120]
+  b-200  0d..2.  1.002650000: sched_stat_runtime: comm=b pid=200 runtime=1200000 [ns] vruntime=1001600000 [ns]
+  b-200  0d..2.  1.002660000: sched_switch:       b:200 [120] R ==> h:300 [120]
+  h-300  0d..2.  1.003660000: sched_stat_runtime: comm=h pid=300 runtime=1000000 [ns] vruntime=1002180000 [ns]
+  h-300  0d..2.  1.003670000: sched_switch:       h:300 [120] R ==> b:200 [120]
+";
+    assert_eq!(states_off("no-lock.txt", text), [""; 0]);
+}

@@ -174,6 +174,13 @@ impl Sched {
         self.wakeup_preempt(dest, task, 0);
     }
 
+    /// A task that was attached is not on its queue yet: as it was before that, with this virtual runtime.
+    pub fn follow_recall(&mut self, task: TaskId, vruntime: u64) {
+        self.deactivate_task(self.tasks[task].cpu, task, 0);
+        let se = self.tasks[task].se;
+        self.ses[se].vruntime = vruntime;
+    }
+
     /// Instead of balancing a CPU that runs out of tasks: what the other kernel did. `None`: ours is asked, at the time
     /// that the other kernel balanced, and pulls nothing once it was asked often enough.
     pub(crate) fn follow_newidle(&mut self, cpu: CpuId) -> Option<i32> {

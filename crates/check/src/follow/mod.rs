@@ -139,6 +139,8 @@ pub(crate) struct Follower<'a> {
     domains_wait: Option<(CpuId, Option<i32>)>,
     /// After which record what a CPU has in flight is on its queue, if the CPU itself does not show it before.
     lands_after: BTreeSet<(usize, u32)>,
+    /// How long after a task was on its queue its stopper's switch came at least.
+    least_after_landing: Option<u64>,
     judge: Judge,
     cpus: Vec<CpuContext>,
     /// `[nr_cpus]`, beside these because all are looked at at each record.
@@ -304,6 +306,7 @@ impl<'a> Follower<'a> {
             moved: BTreeMap::new(),
             domains_wait: None,
             lands_after: BTreeSet::new(),
+            least_after_landing: None,
             judge: Judge::default(),
             wakeups: BTreeMap::new(),
             raised: Vec::new(),

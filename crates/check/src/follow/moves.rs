@@ -4,7 +4,8 @@
 //!         destination's. They are gathered until a record of another kind ends the call that they belong to. What a stopper
 //!         moves, or a change of affinity or of a cpuset, is off one queue with the record, and on the other one with what shows
 //!         it there: `place_entity`, or a charge; else at once, but not before another stopper that holds that queue's lock has
-//!         given it up. Such a change tells a CPU that the task, which waits, may no longer use.
+//!         given it up, nor before a pick that would have been of it. Such a change tells a CPU that the task, which waits, may no
+//!         longer use.
 //! Deviations. Where RT tasks are pushed and pulled is followed and not asked.
 //! Source. kernel/sched/fair.c `detach_tasks`, `attach_tasks`; kernel/sched/core.c `set_task_cpu`, `move_queued_task` @
 //!         6.1, 6.12.
@@ -20,6 +21,16 @@ use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::{ProbePoint, ReadClock};
 use fairwind_sched::task::{Class, OnRq};
 use fairwind_sched::{CpuId, Sched, TaskId};
+
+/// A task that a stopper had in flight, and that nothing has shown on its queue yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Landed {
+    moved: Move,
+    /// Its virtual runtime while it was in flight.
+    vruntime: u64,
+    /// The stopper's next record.
+    until: usize,
+}
 
 impl Follower<'_> {
     /// A task went to another CPU: as part of a wakeup, or because a pass moved it.
@@ -110,6 +121,7 @@ impl Follower<'_> {
 
     /// After a record of a CPU whose stopper has a task in flight: is it on its queue now?
     pub(super) fn put_in_flight(&mut self, r: &Record, over: bool) {
+        self.cpu(r.cpu).landed = None;
         let Some(moved) = self.cpus[r.cpu as usize].in_flight else {
             return;
         };
@@ -123,11 +135,58 @@ impl Follower<'_> {
         if !(over || placed || charged) {
             return;
         }
+        if charged && let Some(took) = self.until_switch(self.at, r.ts) {
+            let least = self.least_after_landing.get_or_insert(took);
+            *least = took.min(*least);
+        }
         let locked_ahead = self.locked_ahead(r.cpu, moved.dest);
-        let later = locked_ahead.max(self.comes_unnoticed(r.cpu, moved));
+        let is_away = self.would_charge(moved);
+        let until = self.next_on_cpu[self.at];
+        let unnoticed = until.and_then(|at| self.comes_unnoticed(r.cpu, moved, at, is_away));
+        let later = locked_ahead.max(unnoticed);
         match later.filter(|_| !placed && !charged) {
             Some(later) => _ = self.lands_after.insert((later, r.cpu)),
-            None => self.end_push(r.cpu, r.ts),
+            None => {
+                let vruntime = self.sched.ses[self.sched.tasks[moved.task].se].vruntime;
+                self.end_push(r.cpu, r.ts);
+                let until = self.next_on_cpu[self.at].filter(|_| !placed && !charged);
+                self.cpu(r.cpu).landed = until.map(|until| Landed {
+                    moved,
+                    vruntime,
+                    until,
+                });
+            }
+        }
+    }
+
+    /// Before a pick of a CPU: had a task been there that is taken to have landed, and that ours picks, the kernel would have
+    /// picked it. It is still in flight.
+    pub(super) fn doubt_landings(&mut self, cpu: CpuId, next: TaskId, clock: u64) {
+        for by in 0..self.cpus.len() {
+            let landed = self.cpus[by].landed.filter(|landed| {
+                let task = &self.sched.tasks[landed.moved.task];
+                landed.moved.dest == cpu.0 && task.cpu == cpu && task.is_queued() && !task.on_cpu
+            });
+            let Some(Landed {
+                moved,
+                vruntime,
+                until,
+            }) = landed
+            else {
+                continue;
+            };
+            if moved.task != next {
+                let mut copy = self.copy();
+                if copy.follow_switch(cpu, clock, next).0.next != moved.task {
+                    continue;
+                }
+                self.sched.follow_recall(moved.task, vruntime);
+                let later = self.comes_unnoticed(by as u32, moved, until, true);
+                let later = later.unwrap_or(until - 1);
+                self.lands_after.insert((later, by as u32));
+                self.cpus[by].in_flight = Some(moved);
+            }
+            self.cpus[by].landed = None;
         }
     }
 
@@ -152,25 +211,41 @@ impl Follower<'_> {
         false
     }
 
+    /// How long after `since` the switch comes that is the next record of a record's CPU.
+    fn until_switch(&self, at: usize, since: u64) -> Option<u64> {
+        let next = &self.records[self.next_on_cpu[at]?];
+        matches!(next.what, What::Switch { .. }).then(|| next.ts.saturating_sub(since))
+    }
+
     /// The record of a CPU whose stopper takes a task off its queue while another stopper is about to put one there: it was
-    /// the first to lock the queue, for it held the lock as it wrote that.
+    /// the first to lock the queue, for it held the lock as it wrote that, unless the other one has switched too soon after.
     fn locked_ahead(&self, cpu: u32, dest: u32) -> Option<usize> {
         let until = self.next_on_cpu[self.at]?;
         let next = *self.times.records_of(dest, self.at + 1).first()?;
         let takes_off =
             matches!(self.records[next].what, What::Migrate { orig, .. } if orig == dest);
         let stops = self.sched.tasks[self.sched.rqs[CpuId(dest)].curr].class == Class::Stop;
-        (cpu != dest && next < until && takes_off && stops).then_some(next)
+        let left = self.until_switch(self.at, self.records[next].ts);
+        let too_soon = left
+            .zip(self.least_after_landing)
+            .is_some_and(|(left, least)| left < least);
+        (cpu != dest && next < until && takes_off && stops && !too_soon).then_some(next)
     }
 
-    /// The last record before a task that a stopper has in flight is on its queue, if somebody fair runs on its new CPU, or that
-    /// goes idle before: had it been there, that would have picked it. Who comes to a queue charges the fair task that runs; so
-    /// unless the stopper does that next, the task comes while nobody fair runs there, the last time before it does itself.
-    fn comes_unnoticed(&self, cpu: u32, moved: Move) -> Option<usize> {
-        let until = self.next_on_cpu[self.at]?;
+    /// The last record before a task that a stopper has in flight is on its queue, if it is away now, or its new CPU goes idle
+    /// before the stopper's next record, `until`: had it been there, that would have picked it. Who comes to a queue charges the
+    /// fair task that runs; so unless the stopper does that next, the task comes while nobody fair runs there, the last time
+    /// before it does itself.
+    fn comes_unnoticed(
+        &self,
+        cpu: u32,
+        moved: Move,
+        until: usize,
+        mut is_away: bool,
+    ) -> Option<usize> {
         let pid = self.pid(moved.task)?;
-        let (mut is_away, mut none_runs, mut comes) = (self.would_charge(moved), false, None);
-        let of_dest = self.times.records_of(moved.dest, self.at + 1).iter();
+        let (mut none_runs, mut comes) = (false, None);
+        let of_dest = self.times.records_of(moved.dest, self.at).iter();
         for &at in of_dest.take_while(|&&at| at < until) {
             let What::Switch { next, .. } = &self.records[at].what else {
                 continue;

@@ -93,8 +93,13 @@ impl Follower<'_> {
         let by_stopper = self.sched.tasks[prev_task].class == Class::Stop;
         let newly_idle = left == 0 && !by_stopper;
         let pulled = newly_idle && !moves.is_empty();
-        // What it was charged after it ran out of tasks was charged while tasks were pulled.
-        let now = match self.cpu(r.cpu).clocks.remove(&r.cpu) {
+        // What it was charged after it ran out of tasks was charged while tasks were pulled, though others may have come since.
+        let told = self.cpu(r.cpu).clocks.remove(&r.cpu);
+        if let Some(told) = told.filter(|_| !pulled && !moves.is_empty()) {
+            self.cpu(r.cpu).clocks.insert(r.cpu, told);
+            self.limit_clock(cpu, told);
+        }
+        let now = match told {
             Some(told) => told,
             None if pulled => self.clock_of_next(cpu, self.pulled_before(r)).max(clock),
             None => clock,
@@ -209,6 +214,7 @@ impl Follower<'_> {
             pulled
         } else {
             self.mend_next(cpu, next, clock);
+            self.doubt_landings(cpu, next, clock);
             self.candidates(cpu)
         };
         let baselines = Baselines {

@@ -69,7 +69,7 @@ fn pods_of_6_1() {
     expect(
         "pods-6.1",
         &[
-            (Measure::State, 10454, 9200),
+            (Measure::State, 10456, 9205),
             (Measure::Pick, 913, 910),
             (Measure::Preemption, 876, 873),
             (Measure::Placement, 532, 527),
@@ -83,8 +83,8 @@ fn limits_of_6_1() {
     expect(
         "limits-6.1",
         &[
-            (Measure::State, 2097, 2007),
-            (Measure::Pick, 363, 361),
+            (Measure::State, 2098, 2011),
+            (Measure::Pick, 364, 364),
             (Measure::Preemption, 391, 391),
             (Measure::Placement, 350, 347),
             (Measure::Balance, 34, 34),
@@ -277,9 +277,9 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4685, 4285),
-            (Measure::Pick, 1211, 1193),
-            (Measure::Preemption, 1406, 1385),
+            (Measure::State, 4686, 4288),
+            (Measure::Pick, 1212, 1194),
+            (Measure::Preemption, 1410, 1391),
             (Measure::Placement, 827, 807),
             (Measure::Balance, 111, 105),
         ],
@@ -319,9 +319,9 @@ fn bursts_of_nested_groups() {
     expect(
         "bursts-6.1",
         &[
-            (Measure::State, 3226, 2929),
-            (Measure::Pick, 642, 607),
-            (Measure::Preemption, 477, 465),
+            (Measure::State, 3227, 2929),
+            (Measure::Pick, 644, 609),
+            (Measure::Preemption, 476, 465),
             (Measure::Placement, 863, 843),
             (Measure::Balance, 133, 104),
         ],

@@ -341,7 +341,7 @@ fn herds_of_6_12() {
     expect(
         "herds-6.12",
         &[
-            (Measure::State, 14253, 14252),
+            (Measure::State, 14253, 14253),
             (Measure::Pick, 2119, 2119),
             (Measure::Preemption, 1173, 1173),
             (Measure::Placement, 1853, 1805),
@@ -539,8 +539,8 @@ fn a_storm_of_forks_of_6_1() {
     expect(
         "forks-6.1",
         &[
-            (Measure::State, 18090, 18088),
-            (Measure::Pick, 7073, 7069),
+            (Measure::State, 18097, 18097),
+            (Measure::Pick, 7073, 7073),
             (Measure::Preemption, 3611, 3610),
             (Measure::Placement, 8854, 8814),
             (Measure::Balance, 1452, 1361),
