@@ -208,6 +208,17 @@ impl What {
         }
     }
 
+    /// Does it change who is queued or runs where?
+    pub(crate) fn changes_queues(&self) -> bool {
+        matches!(
+            self,
+            What::Switch { .. }
+                | What::Wakeup { .. }
+                | What::WakeupNew { .. }
+                | What::Migrate { .. }
+        )
+    }
+
     /// Is it part of a call that a later record of its CPU ends?
     pub(crate) fn is_inside(&self) -> bool {
         matches!(

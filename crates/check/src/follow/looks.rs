@@ -11,7 +11,7 @@
 
 use super::Follower;
 use super::passes::{Answer, Asked, Pass};
-use crate::record::{Record, What};
+use crate::record::Record;
 use fairwind_sched::balance::Found;
 use fairwind_sched::{CpuId, Sched};
 use std::collections::VecDeque;
@@ -93,20 +93,14 @@ impl Follower<'_> {
     }
 
     fn hold_for_others(&mut self, r: &Record) {
-        let changes = matches!(
-            r.what,
-            What::Switch { .. }
-                | What::Wakeup { .. }
-                | What::WakeupNew { .. }
-                | What::Migrate { .. }
-        );
+        if !r.what.changes_queues() {
+            return;
+        }
         let looks = |cpu: &usize| {
             let context = &self.cpus[*cpu];
             *cpu != r.cpu as usize && context.looks.is_some() && context.before_pass.is_none()
         };
-        let others: Vec<usize> = (0..self.cpus.len())
-            .filter(|cpu| changes && looks(cpu))
-            .collect();
+        let others: Vec<usize> = (0..self.cpus.len()).filter(looks).collect();
         if others.is_empty() {
             return;
         }

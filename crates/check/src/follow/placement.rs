@@ -436,14 +436,7 @@ impl Follower<'_> {
 
     /// Another CPU has recorded something while CPUs are being chosen.
     pub(super) fn ask_again(&mut self, r: &Record) {
-        let changes = matches!(
-            r.what,
-            What::Switch { .. }
-                | What::Wakeup { .. }
-                | What::WakeupNew { .. }
-                | What::Migrate { .. }
-        );
-        if !changes {
+        if !r.what.changes_queues() {
             return;
         }
         let mut placements = std::mem::take(&mut self.placements);

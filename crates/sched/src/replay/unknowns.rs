@@ -104,12 +104,8 @@ impl Sched {
         let weight: u64 = members().map(|se| self.ses[se].weight()).sum();
         let mut sum = vec![0; unknowns.len];
         for se in members() {
-            add(
-                &mut sum,
-                get(&unknowns.places, se),
-                self.ses[se].weight() as i64,
-                1,
-            );
+            let own = self.ses[se].weight() as i64;
+            add(&mut sum, get(&unknowns.places, se), own, 1);
         }
         for factor in &mut sum {
             *factor /= weight.max(1) as i64;
