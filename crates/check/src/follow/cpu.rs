@@ -2,7 +2,6 @@
 
 use super::hotplug::Offline;
 use super::looks::Looks;
-use super::moves::Landed;
 use super::ticks::Charged;
 use crate::judge::Class;
 use fairwind_sched::domain::SdId;
@@ -79,8 +78,6 @@ pub(super) struct CpuContext {
     pub(super) moves: Vec<Move>,
     /// What its stopper, or a task that changes where others may run, has taken off a queue and is still to put on another one.
     pub(super) in_flight: Option<Move>,
-    /// What is taken to have landed since its last record.
-    pub(super) landed: Option<Landed>,
     /// Moves out of interrupts.
     pub(super) irq_moves: Vec<Move>,
     /// In the timer's interrupt; whether its tick has run.

@@ -37,6 +37,7 @@ mod group_courses;
 mod hotplug;
 mod idle_scan;
 mod imbalance;
+mod in_flight;
 mod jiffies;
 mod judge_moves;
 mod learned;
@@ -102,6 +103,7 @@ use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::ProbePoint;
 use fairwind_sched::{CfsRqId, CpuId, CpuMask, GroupId, Policy, Sched, SeId, TaskId};
 use group_courses::Courses;
+use in_flight::InFlight;
 use jiffies::Jiffies;
 use learned::Learned;
 use limits::Limits;
@@ -137,10 +139,7 @@ pub(crate) struct Follower<'a> {
     moved: BTreeMap<SdId, u64>,
     /// A CPU has left or come back, and domains are to be built for that; by whom, once it is known.
     domains_wait: Option<(CpuId, Option<i32>)>,
-    /// After which record what a CPU has in flight is on its queue, if the CPU itself does not show it before.
-    lands_after: BTreeSet<(usize, u32)>,
-    /// How long after a task was on its queue its stopper's switch came at least.
-    least_after_landing: Option<u64>,
+    in_flight: InFlight,
     judge: Judge,
     cpus: Vec<CpuContext>,
     /// `[nr_cpus]`, beside these because all are looked at at each record.
@@ -305,8 +304,7 @@ impl<'a> Follower<'a> {
             pinned: BTreeMap::new(),
             moved: BTreeMap::new(),
             domains_wait: None,
-            lands_after: BTreeSet::new(),
-            least_after_landing: None,
+            in_flight: InFlight::default(),
             judge: Judge::default(),
             wakeups: BTreeMap::new(),
             raised: Vec::new(),
