@@ -267,6 +267,10 @@ impl Follower<'_> {
             None if same(&self.ask_pass(&self.averaged(asked), asked, None)) => NOT_AVERAGED,
             None => Class::Ours,
         };
+        if !same(&ours) {
+            let first = self.cpu(r.cpu).pass_ts;
+            self.wrong_passes.insert((r.cpu, first));
+        }
         self.judge_moves(r, asked.kind, &asked.moves, &ours, class);
         if !bound.is_empty() {
             let only_ours = ours.moves.iter();

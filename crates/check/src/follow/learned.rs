@@ -13,7 +13,7 @@ use super::batch::Change;
 use super::wakees::First;
 use super::{Follower, KindOfWakeup};
 use fairwind_sched::Policy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many more wakeups with WF_SYNC than without tell that a program wakes another one so.
 const TELLING: u32 = 2;
@@ -29,6 +29,8 @@ pub(super) struct Learned {
     pub(super) policies: BTreeMap<Change, Policy>,
     /// To which CPUs tasks are bound, from when on.
     pub(super) bounds: Vec<Bound>,
+    /// Passes to which ours had another answer: the CPU, and when the first record was written.
+    pub(super) wrong_passes: BTreeSet<(u32, u64)>,
 }
 
 impl Follower<'_> {
@@ -43,6 +45,7 @@ impl Follower<'_> {
             first_counts: self.first_counts(),
             policies: policies.collect(),
             bounds: allowed::bounds(&self.hints, self.records, self.sched.nr_cpus()),
+            wrong_passes: self.wrong_passes.clone(),
         }
     }
 }

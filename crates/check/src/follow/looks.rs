@@ -6,6 +6,7 @@
 //!          from there it had found before, and ours is asked that with the state as it was then. A CPU that idles has no tick:
 //!          its silence tells nothing. Nor does a task's before its last charge: its CPU looks for others after that.
 //!          If the kernel's answer is the one for the state at an earlier time, or with what is found there, that is a race.
+//!          States in between are tried only for passes that were wrong in an earlier walk.
 //! Deviations. Of the states in between the last are kept.
 //! Source.  kernel/sched/fair.c `load_balance` @ 6.1, `sched_balance_rq` @ 6.12.
 
@@ -27,6 +28,8 @@ pub(super) struct Looks {
     states: VecDeque<State>,
     /// The pass came so late that it had looked at the queues at once.
     late: bool,
+    /// Ours had another answer in an earlier walk.
+    was_wrong: bool,
 }
 
 /// Ours after a record.
@@ -84,21 +87,27 @@ impl Follower<'_> {
         let cpu = CpuId(r.cpu);
         let silent = next.ts.saturating_sub(r.ts) > self.facts.profile.tick_nsec();
         let idles = self.sched.is_idle(cpu) && self.sched.rqs[cpu].nr_running == 0;
-        if silent || !inside || self.cpu(r.cpu).looks.is_none() {
-            self.cpu(r.cpu).looks = Some(Looks {
+        let was_wrong = self.learned.wrong_passes.contains(&(r.cpu, next.ts));
+        let looks = self.cpu(r.cpu).looks.take();
+        let mut looks = looks
+            .filter(|_| inside && !silent)
+            .unwrap_or_else(|| Looks {
                 states: VecDeque::from([self.state(r)]),
                 late: silent && !idles,
+                was_wrong,
             });
-        }
+        looks.was_wrong = was_wrong;
+        self.cpu(r.cpu).looks = Some(looks);
     }
 
     fn hold_for_others(&mut self, r: &Record) {
-        if !r.what.changes_queues() {
+        if self.learned.wrong_passes.is_empty() || !r.what.changes_queues() {
             return;
         }
         let looks = |cpu: &usize| {
             let context = &self.cpus[*cpu];
-            *cpu != r.cpu as usize && context.looks.is_some() && context.before_pass.is_none()
+            let was_wrong = context.looks.as_ref().is_some_and(|looks| looks.was_wrong);
+            *cpu != r.cpu as usize && was_wrong && context.before_pass.is_none()
         };
         let others: Vec<usize> = (0..self.cpus.len()).filter(looks).collect();
         if others.is_empty() {

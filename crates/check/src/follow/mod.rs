@@ -165,6 +165,8 @@ pub(crate) struct Follower<'a> {
     syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
     /// What an earlier walk has learned.
     learned: Learned,
+    /// Passes to which ours has another answer: the CPU, and when the first record was written.
+    wrong_passes: BTreeSet<(u32, u64)>,
     /// The CPUs of tasks, by thread id, that are bound by what an earlier walk has told, and how many of its changes have been.
     known_bounds: BTreeMap<i32, CpuMask>,
     bounds_begun: usize,
@@ -317,6 +319,7 @@ impl<'a> Follower<'a> {
             ahead,
             syncs: learned.syncs.clone(),
             learned,
+            wrong_passes: BTreeSet::new(),
             known_bounds: BTreeMap::new(),
             bounds_begun: 0,
             hints: BTreeMap::new(),
