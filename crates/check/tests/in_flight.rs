@@ -239,3 +239,36 @@ cpus=2
 ";
     assert_eq!(states_off("no-lock.txt", text), [""; 0]);
 }
+
+/// Two CPUs of 6.12. CPU 1's stopper puts `h` on CPU 0, an interrupt wakes `w` on CPU 1 right after that, and CPU 0's stopper takes
+/// `a` off: what a probe shows of `h` is not taken for `w`'s.
+#[test]
+fn what_an_interrupt_places_after_a_stopper_is_another_task() {
+    let text = "\
+cpus=2
+  a-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  <idle>-0 1d..2. 1.000040000: set_next_entity:   (ffffffff) se=0x40 vruntime=1000000 deadline=2400000 vlag=0
+  w-400  1d..2.  1.000050000: sched_switch:       swapper/1:0 [120] R ==> w:400 [120]
+  w-400  1d..2.  1.000070000: sched_stat_runtime: comm=w pid=400 runtime=20000 [ns]
+  w-400  1d..2.  1.000090000: sched_switch:       w:400 [120] S ==> h:300 [120]
+  a-100  0d..2.  1.000900000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  a-100  0dN.2.  1.000910000: sched_wakeup:       migration/0:16 [0] CPU:000
+  a-100  0d..2.  1.000920000: sched_switch:       a:100 [120] R ==> migration/0:16 [0]
+  h-300  1d..2.  1.001000000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  h-300  1dN.2.  1.001010000: sched_wakeup:       migration/1:15 [0] CPU:001
+  h-300  1d..2.  1.001020000: sched_stat_runtime: comm=h pid=300 runtime=920000 [ns]
+  h-300  1d..2.  1.001030000: sched_switch:       h:300 [120] R ==> migration/1:15 [0]
+  m-15   1d..2.  1.001040000: sched_migrate_task: comm=h pid=300 prio=120 orig_cpu=1 dest_cpu=0
+  m-15   1d..2.  1.001050000: place_entity:       (ffffffff) se=0x30 vruntime=7000000 deadline=480000 vlag=0 slice=1400000 weight=1048576 flags=64
+  m-16   0d..2.  1.001060000: sched_migrate_task: comm=a pid=100 prio=120 orig_cpu=0 dest_cpu=1
+  m-15   1d.h2.  1.001070000: place_entity:       (ffffffff) se=0x40 vruntime=1020000 deadline=2400000 vlag=0 slice=1400000 weight=1048576 flags=9
+  m-15   1dNh2.  1.001080000: sched_wakeup:       w:400 [120] CPU:001
+  m-15   1d..2.  1.001090000: sched_switch:       migration/1:15 [0] S ==> w:400 [120]
+";
+    let report = report_on("in-flight-interrupted.txt", text, Release::V6_12);
+    let state = report.scores[&Measure::State].count;
+    let texts: Vec<&str> = { report.disagreements.iter() }
+        .map(|d| d.text.as_str())
+        .collect();
+    assert_eq!((state.decisions, state.agree), (1, 1), "{texts:?}");
+}

@@ -119,7 +119,10 @@ impl Follower<'_> {
     /// After `place_entity`, does the call go on to place a group? One that takes a task off its queue and puts it back is
     /// another call.
     fn places_on(&self, mut at: usize) -> bool {
-        while let Some(next) = self.next_on_cpu[at] {
+        let context = self.records[at].context();
+        while let Some(next) = self.next_on_cpu[at]
+            && self.records[next].context() == context
+        {
             at = next;
             match self.records[at].what {
                 What::Probe {

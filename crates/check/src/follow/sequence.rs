@@ -256,6 +256,9 @@ fn waits_for_queue(records: &[Record], pass: &[usize]) -> Option<usize> {
         What::Migrate {
             orig: o, dest: d, ..
         } => o == cpu || d == cpu,
+        What::Runtime { .. } | What::Probe { .. } => {
+            moves_to(&records[..at], records[at].cpu) == Some(cpu)
+        }
         _ => false,
     };
     let switches = |at: usize| matches!(records[at].what, What::Switch { .. });
@@ -268,6 +271,14 @@ fn waits_for_queue(records: &[Record], pass: &[usize]) -> Option<usize> {
     meanwhile(until)
         .any(|at| queues_on(at, dest))
         .then_some(until)
+}
+
+/// Where a CPU has moved a task to, if that is the last that it has recorded.
+fn moves_to(records: &[Record], cpu: u32) -> Option<u32> {
+    match records.iter().rev().find(|r| r.cpu == cpu)?.what {
+        What::Migrate { dest, .. } => Some(dest),
+        _ => None,
+    }
 }
 
 /// The first record of the call that a CPU is in at the end, if it has recorded any of it.
@@ -512,6 +523,16 @@ mod tests {
             softirq(1, charge(5)),
         ];
         assert_eq!(order_of(&records), [1, 2, 0, 5, 3, 4]);
+        // A stopper had moved one before, and puts it there, or elsewhere.
+        for (to, expected) in [(dest, [0, 2, 1, 3]), (0, [0, 1, 3, 2])] {
+            let records = [
+                migrate(3, 9, 3, to),
+                moves(7),
+                record(3, charge(6)),
+                softirq(1, charge(5)),
+            ];
+            assert_eq!(order_of(&records), expected, "onto CPU {to}");
+        }
     }
 
     #[test]
