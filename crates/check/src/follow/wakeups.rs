@@ -46,8 +46,10 @@ impl Follower<'_> {
         self.forget_told();
         let task = self.task(pid, comm, slept_on, r.ts);
         self.wakes_stopper(r, task);
-        let running = self.sched.rqs[self.sched.tasks[task].cpu].curr == task;
+        let slept_on_cpu = self.sched.tasks[task].cpu;
         let queued = self.sched.tasks[task].is_queued();
+        let running = self.sched.rqs[slept_on_cpu].curr == task
+            || !queued && self.still_runs(r, pid, slept_on_cpu);
         if !running {
             self.set_prio(task, prio);
         }
@@ -70,7 +72,7 @@ impl Follower<'_> {
             wake_flags,
             resched_before: r.need_resched,
             running,
-            finds_asleep: running && self.finds_asleep(r, pid, self.sched.tasks[task].cpu),
+            finds_asleep: running && self.finds_asleep(r, pid, slept_on_cpu),
             migrated: false,
             left_to: target
                 .filter(|&cpu| (cpu as usize) < self.cpus.len())
@@ -82,6 +84,23 @@ impl Follower<'_> {
         if let Some(ahead) = ahead.filter(|_| !running && !queued && self.is_ordinary(task)) {
             self.begin_placement(r, pid, task, wake_flags, ahead);
         }
+    }
+
+    /// Does a sleeper's CPU switch from it only later, though it has pulled another task first, which came at once with that
+    /// switch, and does the waker not wait for it?
+    fn still_runs(&self, r: &Record, pid: i32, cpu: CpuId) -> bool {
+        let own = self.times.records_until(cpu.0, self.at).iter().rev();
+        let mut own = own.map(|&at| &self.records[at]);
+        let last = own.find(|r| matches!(r.what, What::Switch { .. }));
+        let switches = last.filter(|last| match &last.what {
+            What::Switch { prev, .. } => prev.pid == pid && last.ts > r.ts,
+            _ => false,
+        });
+        let goes_on = self.next_on_cpu[self.at].map(|next| self.records[next].ts);
+        let goes_on = switches
+            .zip(goes_on)
+            .is_some_and(|(switches, ts)| ts < switches.ts);
+        goes_on && !self.wakes_here(pid)
     }
 
     /// Is the task, which runs, charged once more before it is switched away from? Then it leaves its queue only now.
