@@ -6,7 +6,8 @@
 //!             first halved depends on when its own was. Where it matters to a placement whether `wake_wide` says yes, the
 //!             kernel's choice tells it. Ours takes the first count, and the time since it was halved, that
 //!             agree with most placements so far, and in a second walk with most of the first. Tasks that were forked
-//!             between the debug file and the recording are relatives, too: children of who records.
+//!             between the debug file and the recording are relatives, too: children of who records. Where several
+//!             placements in a row tell that a task's count is another one, whatever the reason, ours takes the nearest.
 //! Invariants. A placement is answered by what others told, never by itself alone.
 //! Deviations. Wakees from before the recording are not recorded: ours needs disagreements to learn of them.
 //! Source.     kernel/sched/fair.c `record_wakee`, `wake_wide` @ 6.1, 6.12.
@@ -38,6 +39,38 @@ pub(super) struct Wakees {
     of_recorder: Option<TaskId>,
     counts: BTreeMap<TaskId, Counts>,
     families: BTreeMap<TaskId, Family>,
+    /// Of tasks whose counts do not give the kernel's answer.
+    astray: BTreeMap<TaskId, Astray>,
+}
+
+/// How many placements in a row have told that `wake_wide` says something else of a task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Astray {
+    wide: bool,
+    times: u32,
+}
+
+impl Astray {
+    /// So many have to tell that a task's count is another one.
+    const TELLING: u32 = 3;
+
+    /// With one more.
+    fn with(self, wide: bool) -> Astray {
+        let before = if self.wide == wide { self.times } else { 0 };
+        let times = before + 1;
+        Astray { wide, times }
+    }
+
+    /// The count that they tell of a task, if another one has switched `most` times.
+    fn count(self, most: u32, factor: u32) -> Option<u32> {
+        let nearest = if self.wide {
+            factor
+        } else {
+            factor.saturating_sub(1)
+        };
+        let tells = self.times >= Astray::TELLING;
+        (tells && is_wide([most, nearest], factor) == self.wide).then_some(nearest)
+    }
 }
 
 /// A first count, and the time since it had been halved.
@@ -141,6 +174,7 @@ impl Wakees {
             of_recorder: None,
             counts: BTreeMap::new(),
             families: BTreeMap::new(),
+            astray: BTreeMap::new(),
         }
     }
 
@@ -256,11 +290,34 @@ impl Follower<'_> {
         } else {
             sched.take_back(&after);
         }
+        if matters && (ours == kernel || otherwise == kernel) {
+            self.correct_count(pair, here, (wide, told));
+        }
         let Some(wide_by_first) = wide_by_first.filter(|_| ours == kernel || explains) else {
             return false;
         };
         self.count_agreement(task, &wide_by_first, told);
         ours != kernel
+    }
+
+    /// Who switched less often has another count, if several placements in a row tell that. A task that has got the memory of one
+    /// that is gone, for one, is to the kernel the wakee that the waker had before.
+    fn correct_count(&mut self, pair: [(TaskId, u32); 2], here: CpuId, (wide, told): (bool, bool)) {
+        let [(_, most), (task, _)] = if pair[0].1 < pair[1].1 {
+            [pair[1], pair[0]]
+        } else {
+            pair
+        };
+        if wide == told {
+            self.wakees.astray.remove(&task);
+            return;
+        }
+        let astray = self.wakees.astray.entry(task).or_default();
+        *astray = astray.with(told);
+        let factor = self.sched.domains.sd_llc_size[here.idx()];
+        if let Some(count) = astray.count(most, factor) {
+            self.sched.tasks[task].wakee_flips = count;
+        }
     }
 
     /// With which first counts `wake_wide` says yes of two tasks that hold some counts, for each phase.
@@ -409,6 +466,22 @@ mod tests {
         };
         assert!(!told_by(1));
         assert!(told_by(2));
+    }
+
+    #[test]
+    fn three_placements_in_a_row_tell_another_count() {
+        let (most, factor) = (16, 4);
+        let told = |ways: &[bool]| {
+            let astray = ways.iter().fold(Astray::default(), |a, wide| a.with(*wide));
+            astray.count(most, factor)
+        };
+        assert_eq!(told(&[false, false]), None);
+        assert_eq!(told(&[true, false, false]), None);
+        assert_eq!(told(&[false, false, false]), Some(3));
+        assert_eq!(told(&[true, true, true]), Some(4));
+        let (wide, times) = (true, 3);
+        let too_few = 15;
+        assert_eq!(Astray { wide, times }.count(too_few, factor), None);
     }
 
     #[test]

@@ -232,7 +232,7 @@ fn sessions_of_6_1() {
             (Measure::State, 3352, 3287),
             (Measure::Pick, 1554, 1547),
             (Measure::Preemption, 1761, 1760),
-            (Measure::Placement, 761, 748),
+            (Measure::Placement, 761, 749),
             (Measure::Balance, 20, 18),
         ],
     );
