@@ -2,7 +2,7 @@
 //!
 //! Model.   Ours may look at a queue from another CPU at a time that only the trace's records tell, and its clock then goes
 //!          with that time. It cannot have passed what the next charge there tells, nor the clock with which an idle CPU's
-//!          next task begins to run; and it did not move if the running task makes way without another charge.
+//!          next task begins to run; and it did not move if the running task makes way, or leaves, without another charge.
 //! Source.  kernel/sched/core.c `update_rq_clock`; fair.c `update_curr`, `put_prev_entity` @ 6.1, 6.12.
 
 use super::Follower;
@@ -68,7 +68,7 @@ impl Follower<'_> {
                     let first = self.times.charges(pid, since).first().copied();
                     let switch = self.times.makes_way(rq.cpu.0, pid, since);
                     let uncharged =
-                        switch.filter(|switch| first.is_some_and(|(at, _)| *switch < at));
+                        switch.filter(|switch| first.is_none_or(|(at, _)| *switch < at));
                     let known = ChargesOf {
                         task,
                         since,

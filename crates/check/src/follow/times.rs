@@ -18,7 +18,7 @@ pub(super) struct Times {
     leaves_queue: BTreeMap<i32, Vec<usize>>,
     /// Switches of each CPU from its idle task.
     leaves: Vec<Vec<usize>>,
-    /// All switches of each CPU, and whom from if that one stays queued while another task runs.
+    /// All switches of each CPU, and whom from if that one stays queued while another task runs, or leaves without a charge.
     switches: Vec<Vec<(usize, Option<i32>)>>,
     /// All records of each CPU.
     own: Vec<Vec<usize>>,
@@ -64,7 +64,10 @@ impl Times {
                     next,
                 } => {
                     let stays = *prev_state == PrevState::Runnable && next.pid != 0;
-                    times.switches[cpu].push((at, stays.then_some(prev.pid)));
+                    let leaves = *prev_state != PrevState::Runnable;
+                    let uncharged = leaves && !times.is_charged_last(records, r.cpu, prev.pid);
+                    let held = (stays || uncharged).then_some(prev.pid);
+                    times.switches[cpu].push((at, held));
                     if prev.pid == 0 {
                         times.leaves[cpu].push(at);
                     }
@@ -96,6 +99,13 @@ impl Times {
             }
         }
         times
+    }
+
+    /// As a CPU's switch was just recorded: did the call that ends with it charge the task that the CPU leaves?
+    fn is_charged_last(&self, records: &[Record], cpu: u32, pid: i32) -> bool {
+        let charges = self.charges.get(&pid).and_then(|charges| charges.last());
+        let outside = self.outside[cpu as usize].iter().rev().nth(1);
+        charges.is_some_and(|&(at, _)| records[at].cpu == cpu && outside.is_none_or(|&o| o < at))
     }
 
     fn shows_prio(&mut self, at: usize, pid: i32, prio: i32) {
@@ -175,10 +185,10 @@ impl Times {
         from(self.shown.get(&address)?, at + 1)
     }
 
-    /// A CPU's next switch after a record, if a task has to make way there and stays queued.
+    /// A CPU's next switch after a record, if a task has to make way there and stays queued, or leaves without a charge.
     pub(super) fn makes_way(&self, cpu: u32, pid: i32, at: usize) -> Option<usize> {
-        let (next, stays) = self.next_switch(cpu, at + 1)?;
-        (stays == Some(pid)).then_some(next)
+        let (next, held) = self.next_switch(cpu, at + 1)?;
+        (held == Some(pid)).then_some(next)
     }
 
     fn next_switch(&self, cpu: u32, at: usize) -> Option<(usize, Option<i32>)> {
@@ -213,4 +223,53 @@ fn named(what: &What) -> impl Iterator<Item = i32> {
 fn from(places: &[usize], at: usize) -> Option<usize> {
     let next = places.partition_point(|&index| index < at);
     places.get(next).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Party;
+
+    fn record(what: What) -> Record {
+        Record::of_task(0, 0, what)
+    }
+
+    fn switch(prev: i32, prev_state: PrevState, next: i32) -> Record {
+        let [prev, next] = [prev, next].map(|pid| Party {
+            pid,
+            comm: String::new(),
+            prio: 120,
+        });
+        record(What::Switch {
+            prev,
+            prev_state,
+            next,
+        })
+    }
+
+    fn charge(irq: bool) -> Record {
+        let (pid, runtime, vruntime) = (1, 1, None);
+        let what = What::Runtime {
+            pid,
+            runtime,
+            vruntime,
+        };
+        Record {
+            irq,
+            ..record(what)
+        }
+    }
+
+    #[test]
+    fn who_sleeps_after_a_tick_has_charged_it_last_was_not_charged_for_that() {
+        let (ran, sleeps) = (PrevState::Runnable, PrevState::Interruptible);
+        let makes_way = |charges: &[Record]| {
+            let mut records = vec![switch(2, ran, 1)];
+            records.extend_from_slice(charges);
+            records.push(switch(1, sleeps, 2));
+            Times::new(&records, 1).makes_way(0, 1, 0)
+        };
+        assert_eq!(makes_way(&[charge(true)]), Some(2));
+        assert_eq!(makes_way(&[charge(true), charge(false)]), None);
+    }
 }
