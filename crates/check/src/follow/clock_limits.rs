@@ -66,7 +66,7 @@ impl Follower<'_> {
                     };
                     let task = curr;
                     let first = self.times.charges(pid, since).first().copied();
-                    let switch = self.times.makes_way(rq.cpu.0, pid, since);
+                    let switch = self.times.clock_stands_until(rq.cpu.0, pid, since);
                     let uncharged =
                         switch.filter(|switch| first.is_none_or(|(at, _)| *switch < at));
                     let known = ChargesOf {

@@ -89,15 +89,13 @@ impl Follower<'_> {
         let idles = self.sched.is_idle(cpu) && self.sched.rqs[cpu].nr_running == 0;
         let was_wrong = self.learned.wrong_passes.contains(&(r.cpu, next.ts));
         let looks = self.cpu(r.cpu).looks.take();
-        let mut looks = looks
-            .filter(|_| inside && !silent)
-            .unwrap_or_else(|| Looks {
-                states: VecDeque::from([self.state(r)]),
-                late: silent && !idles,
-                was_wrong,
-            });
-        looks.was_wrong = was_wrong;
-        self.cpu(r.cpu).looks = Some(looks);
+        let looks = looks.filter(|_| inside && !silent);
+        let looks = looks.unwrap_or_else(|| Looks {
+            states: VecDeque::from([self.state(r)]),
+            late: silent && !idles,
+            was_wrong,
+        });
+        self.cpu(r.cpu).looks = Some(Looks { was_wrong, ..looks });
     }
 
     fn hold_for_others(&mut self, r: &Record) {

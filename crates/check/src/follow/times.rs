@@ -18,7 +18,7 @@ pub(super) struct Times {
     leaves_queue: BTreeMap<i32, Vec<usize>>,
     /// Switches of each CPU from its idle task.
     leaves: Vec<Vec<usize>>,
-    /// All switches of each CPU, and whom from if that one stays queued while another task runs, or leaves without a charge.
+    /// All switches of each CPU, and whom from if the clock stands still from its last charge until then.
     switches: Vec<Vec<(usize, Option<i32>)>>,
     /// All records of each CPU.
     own: Vec<Vec<usize>>,
@@ -66,8 +66,8 @@ impl Times {
                     let stays = *prev_state == PrevState::Runnable && next.pid != 0;
                     let leaves = *prev_state != PrevState::Runnable;
                     let uncharged = leaves && !times.is_charged_last(records, r.cpu, prev.pid);
-                    let held = (stays || uncharged).then_some(prev.pid);
-                    times.switches[cpu].push((at, held));
+                    let from = (stays || uncharged).then_some(prev.pid);
+                    times.switches[cpu].push((at, from));
                     if prev.pid == 0 {
                         times.leaves[cpu].push(at);
                     }
@@ -185,16 +185,24 @@ impl Times {
         from(self.shown.get(&address)?, at + 1)
     }
 
-    /// A CPU's next switch after a record, if a task has to make way there and stays queued, or leaves without a charge.
-    pub(super) fn makes_way(&self, cpu: u32, pid: i32, at: usize) -> Option<usize> {
-        let (next, held) = self.next_switch(cpu, at + 1)?;
-        (held == Some(pid)).then_some(next)
+    /// A CPU's next switch after a record, if its clock stands still from a running task's last charge until then: the task has to
+    /// make way and stays queued, or leaves without a charge.
+    pub(super) fn clock_stands_until(&self, cpu: u32, pid: i32, at: usize) -> Option<usize> {
+        let (next, from) = self.next_switch(cpu, at + 1)?;
+        (from == Some(pid)).then_some(next)
     }
 
     fn next_switch(&self, cpu: u32, at: usize) -> Option<(usize, Option<i32>)> {
         let switches = &self.switches[cpu as usize];
         let next = switches.partition_point(|&(index, _)| index < at);
         switches.get(next).copied()
+    }
+
+    /// A CPU's last switch before a record.
+    pub(super) fn last_switch(&self, cpu: u32, at: usize) -> Option<usize> {
+        let switches = &self.switches[cpu as usize];
+        let next = switches.partition_point(|&(index, _)| index < at);
+        switches[..next].last().map(|&(index, _)| index)
     }
 
     /// The record, not before `at`, with which a CPU next leaves idle.
@@ -263,13 +271,13 @@ mod tests {
     #[test]
     fn who_sleeps_after_a_tick_has_charged_it_last_was_not_charged_for_that() {
         let (ran, sleeps) = (PrevState::Runnable, PrevState::Interruptible);
-        let makes_way = |charges: &[Record]| {
+        let stands_until = |charges: &[Record]| {
             let mut records = vec![switch(2, ran, 1)];
             records.extend_from_slice(charges);
             records.push(switch(1, sleeps, 2));
-            Times::new(&records, 1).makes_way(0, 1, 0)
+            Times::new(&records, 1).clock_stands_until(0, 1, 0)
         };
-        assert_eq!(makes_way(&[charge(true)]), Some(2));
-        assert_eq!(makes_way(&[charge(true), charge(false)]), None);
+        assert_eq!(stands_until(&[charge(true)]), Some(2));
+        assert_eq!(stands_until(&[charge(true), charge(false)]), None);
     }
 }

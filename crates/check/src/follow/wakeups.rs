@@ -89,18 +89,16 @@ impl Follower<'_> {
     /// Does a sleeper's CPU switch from it only later, though it has pulled another task first, which came at once with that
     /// switch, and does the waker not wait for it?
     fn still_runs(&self, r: &Record, pid: i32, cpu: CpuId) -> bool {
-        let own = self.times.records_until(cpu.0, self.at).iter().rev();
-        let mut own = own.map(|&at| &self.records[at]);
-        let last = own.find(|r| matches!(r.what, What::Switch { .. }));
-        let switches = last.filter(|last| match &last.what {
-            What::Switch { prev, .. } => prev.pid == pid && last.ts > r.ts,
-            _ => false,
-        });
-        let goes_on = self.next_on_cpu[self.at].map(|next| self.records[next].ts);
-        let goes_on = switches
-            .zip(goes_on)
-            .is_some_and(|(switches, ts)| ts < switches.ts);
-        goes_on && !self.wakes_here(pid)
+        let Some(at) = self.times.last_switch(cpu.0, self.at) else {
+            return false;
+        };
+        let last = &self.records[at];
+        let leaves = matches!(&last.what, What::Switch { prev, .. } if prev.pid == pid);
+        let goes_on = |next: usize| self.records[next].ts < last.ts;
+        leaves
+            && last.ts > r.ts
+            && self.next_on_cpu[self.at].is_some_and(goes_on)
+            && !self.wakes_here(pid)
     }
 
     /// Is the task, which runs, charged once more before it is switched away from? Then it leaves its queue only now.
