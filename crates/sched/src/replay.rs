@@ -13,6 +13,7 @@ mod hangs;
 mod limits;
 mod shares;
 mod shifts;
+mod solve;
 mod sums;
 pub(crate) mod unknowns;
 mod weights;

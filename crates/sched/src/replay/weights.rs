@@ -8,6 +8,7 @@
 //! Not here.   6.18, whose `reweight_entity` places the entity anew: what ours gives it is not noted, so nothing is found.
 
 use super::course::{Change, Course, End, Others, Place, Placing, ROUNDING, Step, Weighing};
+use super::solve::solve;
 use crate::probe::{ProbeField, ProbeValues};
 use crate::sched::Sched;
 use crate::units::{CfsRqId, Nanos, SeId};
@@ -154,7 +155,7 @@ impl Sched {
         {
             return;
         }
-        let Some((change, end)) = course.solve(vruntime, left) else {
+        let Some((change, end)) = solve(&course, vruntime, left) else {
             return;
         };
         self.note_below(se, course.heavier(change));
