@@ -38,6 +38,23 @@ cpus=1
        a-100 0d..2.  1.001110000: sched_switch:         a:100 [98] S ==> b:101 [120]
 ";
 
+/// One CPU of 6.12. `a` makes itself a real-time task and then an ordinary one again.
+const COMES_BACK: &str = "\
+cpus=1
+      sh-91  0dN.2.  1.000000000: sched_wakeup:         a:100 [120] CPU:000
+      sh-91  0d..2.  1.000190000: set_next_entity:      (ffffffff) se=0xa0 vruntime=0 deadline=700000 vlag=0
+      sh-91  0d..2.  1.000200000: sched_switch:         sh:91 [120] S ==> a:100 [120]
+       a-100 0d..2.  1.001000000: sched_stat_runtime:   comm=a pid=100 runtime=800000 [ns]
+       a-100 0d..2.  1.001010000: put_prev_entity:      (ffffffff) se=0xa0 vruntime=800000 deadline=700000
+       a-100 0d..2.  1.001200000: sched_stat_runtime:   comm=a pid=100 runtime=200000 [ns]
+       a-100 0d..3.  1.001210000: place_avg:            (ffffffff) se=0xa0 avg_vruntime=0 avg_load=0
+       a-100 0d..3.  1.001220000: place_entity:         (ffffffff) se=0xa0 vruntime=800000 deadline=700000 vlag=0 slice=700000 weight=1048576 flags=26
+       a-100 0d..2.  1.001230000: set_next_entity:      (ffffffff) se=0xa0 vruntime=800000 deadline=1500000 vlag=0
+       a-100 0d..2.  1.001300000: sched_stat_runtime:   comm=a pid=100 runtime=100000 [ns]
+       a-100 0d..2.  1.001310000: put_prev_entity:      (ffffffff) se=0xa0 vruntime=900000 deadline=1500000
+       a-100 0d..2.  1.001320000: sched_switch:         a:100 [120] S ==> swapper/0:0 [120]
+";
+
 /// What a report says of a change that was not followed.
 const NOT_MADE: &str = "probes of calls that ours did not make";
 
@@ -47,6 +64,15 @@ fn the_charge_of_a_task_that_leaves_the_fair_class_asks_for_no_reschedule() {
     let asked = report.scores.get(&Measure::Preemption);
     assert_eq!(asked.map_or(0, |score| score.count.decisions), 0);
     assert_eq!(report.mended.get(NOT_MADE), None);
+}
+
+#[test]
+fn what_a_task_runs_in_another_class_is_not_charged_to_it_in_its_own() {
+    let report = report_on("comes_back.txt", COMES_BACK, Release::V6_12);
+    assert_eq!(report.mended.get(NOT_MADE), None);
+    let state = report.scores[&Measure::State].count;
+    assert_ne!(state.decisions, 0);
+    assert_eq!(state.agree, state.decisions, "{:?}", report.disagreements);
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl Follower<'_> {
             return true;
         }
         let is_charge = |r: &&Record| matches!(r.what, What::Runtime { .. });
-        let charged = next.as_ref().is_some_and(is_charge);
+        let charged = is_charge(&&self.records[at]) || next.as_ref().is_some_and(is_charge);
         let leaves_elsewhere = || {
             let end = own.clone().find(|r| !r.what.is_inside());
             end.is_some_and(
