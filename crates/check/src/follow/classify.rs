@@ -7,6 +7,7 @@ use crate::record::What;
 use fairwind_sched::replay::HangsOn;
 use fairwind_sched::task::{Class as TaskClass, TaskState};
 use fairwind_sched::{CpuId, TaskId};
+use std::ops::Range;
 
 /// Two tasks whose states decide.
 #[derive(Clone, Copy)]
@@ -95,7 +96,17 @@ impl Follower<'_> {
     /// Did other CPUs record a change between a record and the current one: of `target`'s queue, or of
     /// any if there is none?
     pub(super) fn others_changed(&self, cpu: u32, since: usize, target: Option<u32>) -> bool {
-        self.records[since..self.at]
+        self.others_change(cpu, since..self.at, target)
+    }
+
+    /// The same of other records.
+    pub(super) fn others_change(
+        &self,
+        cpu: u32,
+        records: Range<usize>,
+        target: Option<u32>,
+    ) -> bool {
+        self.records[records]
             .iter()
             .filter(|r| r.cpu != cpu)
             .any(|r| {

@@ -326,7 +326,7 @@ impl Follower<'_> {
             _ => None,
         };
         let preempts = left == Some(PrevState::Runnable) && !charged.yields;
-        let kernel = r.need_resched || preempts;
+        let kernel = r.need_resched || preempts || self.asked_as_written(r);
         let told = kernel || left.is_none() && (r.irq || !charged.yields);
         let curr = charged.curr;
         if charged.asked && told {
@@ -357,6 +357,20 @@ impl Follower<'_> {
             self.drop_delayed(cpu);
         }
         self.sched.rqs[cpu].need_resched = kernel;
+    }
+
+    /// The flags of a record are taken before it is written, and an interrupt in between may ask for a reschedule: so one has if
+    /// this record itself asks for none, and the next one shows it although no other CPU has to do with this one's queue.
+    fn asked_as_written(&self, r: &Record) -> bool {
+        let Some(next) = self.next_on_cpu[self.at] else {
+            return false;
+        };
+        let after = &self.records[next];
+        !r.irq
+            && matches!(r.what, What::Fork { .. } | What::Exit { .. })
+            && (after.irq, after.need_resched) == (false, true)
+            && matches!(after.what, What::Runtime { .. })
+            && !self.others_change(r.cpu, self.at..next, Some(r.cpu))
     }
 
     /// The running task used its slice up and nobody else wants the CPU: none waits there whose dequeue was

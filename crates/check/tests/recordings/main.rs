@@ -161,7 +161,7 @@ fn mix_on_smt_of_6_12() {
         &[
             (Measure::State, 3658, 3658),
             (Measure::Pick, 704, 704),
-            (Measure::Preemption, 473, 472),
+            (Measure::Preemption, 473, 473),
             (Measure::Placement, 311, 306),
             (Measure::Balance, 39, 38),
         ],
@@ -527,7 +527,7 @@ fn commands_that_change_tasks_of_6_1() {
         &[
             (Measure::State, 7572, 7570),
             (Measure::Pick, 2549, 2549),
-            (Measure::Preemption, 3133, 3128),
+            (Measure::Preemption, 3133, 3129),
             (Measure::Placement, 1097, 1066),
             (Measure::Balance, 87, 70),
         ],
@@ -652,7 +652,7 @@ fn tasks_that_bind_themselves_to_other_cpus() {
         &[
             (Measure::State, 17963, 17962),
             (Measure::Pick, 3971, 3971),
-            (Measure::Preemption, 539, 538),
+            (Measure::Preemption, 539, 539),
             (Measure::Placement, 102, 99),
             (Measure::Balance, 42, 41),
         ],
