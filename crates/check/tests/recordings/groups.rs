@@ -193,11 +193,11 @@ fn yields_beside_a_group_of_6_1() {
     expect(
         "yields-beside-6.1",
         &[
-            (Measure::State, 67267, 66118),
-            (Measure::Pick, 32743, 32579),
-            (Measure::Preemption, 2444, 2417),
+            (Measure::State, 67267, 66114),
+            (Measure::Pick, 32750, 32593),
+            (Measure::Preemption, 2444, 2422),
             (Measure::Placement, 23430, 22500),
-            (Measure::Balance, 46, 40),
+            (Measure::Balance, 46, 38),
         ],
     );
 }
@@ -263,9 +263,9 @@ fn limits_that_change_of_6_12() {
     expect(
         "changing-limits-6.12",
         &[
-            (Measure::State, 12873, 11134),
-            (Measure::Pick, 1460, 1455),
-            (Measure::Preemption, 1263, 1258),
+            (Measure::State, 12875, 11170),
+            (Measure::Pick, 1462, 1459),
+            (Measure::Preemption, 1264, 1260),
             (Measure::Placement, 746, 733),
             (Measure::Balance, 116, 106),
         ],
@@ -277,11 +277,11 @@ fn limits_that_change_of_6_1() {
     expect(
         "changing-limits-6.1",
         &[
-            (Measure::State, 4686, 4280),
-            (Measure::Pick, 1207, 1184),
-            (Measure::Preemption, 1394, 1368),
-            (Measure::Placement, 827, 808),
-            (Measure::Balance, 111, 104),
+            (Measure::State, 4686, 4288),
+            (Measure::Pick, 1212, 1194),
+            (Measure::Preemption, 1410, 1391),
+            (Measure::Placement, 827, 807),
+            (Measure::Balance, 111, 105),
         ],
     );
 }
@@ -305,11 +305,11 @@ fn groups_that_are_removed_of_6_1() {
     expect(
         "removed-groups-6.1",
         &[
-            (Measure::State, 5188, 4847),
-            (Measure::Pick, 2130, 2127),
-            (Measure::Preemption, 2836, 2833),
-            (Measure::Placement, 1021, 1016),
-            (Measure::Balance, 61, 58),
+            (Measure::State, 5188, 4792),
+            (Measure::Pick, 2115, 2095),
+            (Measure::Preemption, 2836, 2822),
+            (Measure::Placement, 1021, 1012),
+            (Measure::Balance, 63, 54),
         ],
     );
 }

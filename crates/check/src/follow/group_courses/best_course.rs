@@ -7,14 +7,8 @@
 use super::{Course, Courses, value_at};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// As many disagreements as a change must save at least.
+/// As many disagreements as a change must save.
 pub(in crate::follow) const COST_OF_CHANGE: usize = 12;
-
-/// As many as it must save where there are so many in all: with other settings by about its square root such a number is more or
-/// less by chance.
-pub(super) fn cost_of_change(misses: usize) -> usize {
-    COST_OF_CHANGE.max(misses.isqrt())
-}
 
 /// What follows from courses: at which records ours decides otherwise.
 #[derive(Clone)]
@@ -28,21 +22,16 @@ type Spans = Vec<(usize, usize)>;
 
 impl Run {
     /// How many disagreements there are, and changes that were not shown.
-    pub(super) fn cost(&self, shown: &Courses, of_change: usize) -> usize {
+    pub(super) fn cost(&self, shown: &Courses) -> usize {
         let paths = self.courses.0.keys();
         let changes = paths.map(|path| self.courses.changes_beside(path, shown).count());
-        self.misses.len() + of_change * changes.max().unwrap_or(0)
+        self.misses.len() + COST_OF_CHANGE * changes.max().unwrap_or(0)
     }
 }
 
 /// The courses of the first run, but for these groups, which have those of the run that is the best at each time.
-pub(super) fn best_of(
-    runs: &[Run],
-    paths: &[String],
-    shown: &Courses,
-    of_change: usize,
-) -> Courses {
-    let spans = spans(runs, paths, shown, of_change);
+pub(super) fn best_of(runs: &[Run], paths: &[String], shown: &Courses) -> Courses {
+    let spans = spans(runs, paths, shown);
     let mut best = runs[0].courses.clone();
     for path in paths {
         let courses: Vec<&Course> = runs.iter().map(|run| &run.courses.0[path]).collect();
@@ -69,7 +58,7 @@ fn joined(courses: &[&Course], spans: &Spans) -> Course {
 
 /// The spans of records in which one run is better than the others, so that the fewest disagreements and changes of these
 /// groups' settings that were not shown are left. In the end it is the first run.
-fn spans(runs: &[Run], paths: &[String], shown: &Courses, of_change: usize) -> Spans {
+fn spans(runs: &[Run], paths: &[String], shown: &Courses) -> Spans {
     let values = |run: usize, at: usize| {
         let courses = paths.iter().map(move |path| &runs[run].courses.0[path]);
         courses.map(move |course| value_at(course, at))
@@ -100,7 +89,7 @@ fn spans(runs: &[Run], paths: &[String], shown: &Courses, of_change: usize) -> S
             } else {
                 !values(from, last).eq(values(to, at))
             };
-            costs[from] + if changes { of_change } else { 0 }
+            costs[from] + if changes { COST_OF_CHANGE } else { 0 }
         };
         let come = (0..runs.len()).map(|to| {
             let all = (0..runs.len()).map(|from| (cost(from, to), from != to, from));
@@ -153,7 +142,6 @@ mod tests {
                 &[run(10, one), run(20, other), run(30, third)],
                 &["/a".to_owned()],
                 &Courses::default(),
-                COST_OF_CHANGE,
             )
         };
         let many = (0, 2000);
@@ -172,19 +160,6 @@ mod tests {
     }
 
     #[test]
-    fn where_many_are_left_a_change_must_save_more_than_chance_does() {
-        assert_eq!([0, 100, 144].map(cost_of_change), [COST_OF_CHANGE; 3]);
-        assert_eq!(cost_of_change(4500), 67);
-        let runs = [run(10, &[(0, 60), (1000, 4440)]), run(20, &[(1000, 4440)])];
-        let best = |of_change| {
-            let best = best_of(&runs, &["/a".to_owned()], &Courses::default(), of_change);
-            best.0["/a"].clone()
-        };
-        assert_eq!(best(cost_of_change(4500)), [(0, 10)]);
-        assert_eq!(best(COST_OF_CHANGE).len(), 2);
-    }
-
-    #[test]
     fn a_change_that_was_shown_need_save_nothing() {
         let shown = Courses::default().with("/a", vec![(0, 20), (500, 10)]);
         let constant = run(10, &[(0, 5)]);
@@ -194,15 +169,12 @@ mod tests {
         };
         let best = |shown: &Courses| {
             let runs = [constant.clone(), changes.clone()];
-            best_of(&runs, &["/a".to_owned()], shown, COST_OF_CHANGE).0["/a"].clone()
+            best_of(&runs, &["/a".to_owned()], shown).0["/a"].clone()
         };
         assert_eq!(best(&shown), [(0, 20), (500, 10)]);
         assert_eq!(best(&Courses::default()), [(0, 10)]);
-        assert_eq!(changes.cost(&shown, COST_OF_CHANGE), 0);
-        assert_eq!(
-            changes.cost(&Courses::default(), COST_OF_CHANGE),
-            COST_OF_CHANGE
-        );
+        assert_eq!(changes.cost(&shown), 0);
+        assert_eq!(changes.cost(&Courses::default()), COST_OF_CHANGE);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!             values may be a little more or less.
 //! Deviations. Of large recordings little is tried: to follow them takes long.
 
-use super::best_course::{Run, best_of, cost_of_change};
+use super::best_course::{COST_OF_CHANGE, Run, best_of};
 use super::{Course, Courses};
 use crate::follow::tries::side_by_side;
 use crate::judge::Disagreement;
@@ -65,9 +65,9 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
     /// Does `round` over and over, while it saves more than a change must.
     pub(in crate::follow) fn repeat(&mut self, times: usize, mut round: impl FnMut(&mut Self)) {
         for _ in 0..times {
-            let before = self.best.cost(self.shown, self.of_change());
+            let before = self.best.cost(self.shown);
             round(self);
-            if self.best.cost(self.shown, self.of_change()) + self.of_change() > before {
+            if self.best.cost(self.shown) + COST_OF_CHANGE > before {
                 break;
             }
         }
@@ -104,7 +104,7 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
         }
         let mut runs = vec![self.best.clone()];
         runs.extend(self.runs(&others));
-        let mut joined = best_of(&runs, paths, self.shown, self.of_change());
+        let mut joined = best_of(&runs, paths, self.shown);
         for course in joined.0.values_mut() {
             self.leave_lasting(course);
         }
@@ -112,13 +112,12 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
             self.best.courses.0[path] == *shown && joined.0[path] != *shown
         };
         let least = if self.shown.0.iter().any(gives_up) {
-            self.of_change()
+            COST_OF_CHANGE
         } else {
             1
         };
         let joined = self.runs(&[joined]).remove(0);
-        let better = joined.cost(self.shown, self.of_change()) + least
-            <= self.best.cost(self.shown, self.of_change());
+        let better = joined.cost(self.shown) + least <= self.best.cost(self.shown);
         if better {
             self.best = joined;
         }
@@ -232,14 +231,9 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
         Some(self.best.courses.with(path, course))
     }
 
-    /// As many disagreements as a change must save.
-    fn of_change(&self) -> usize {
-        cost_of_change(self.best.misses.len())
-    }
-
     /// Are there too few disagreements for a change to save what it must?
     fn is_good(&self) -> bool {
-        self.best.misses.len() <= self.of_change()
+        self.best.misses.len() <= COST_OF_CHANGE
     }
 
     /// Have enough courses been tried?
