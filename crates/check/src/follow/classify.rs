@@ -72,7 +72,7 @@ impl Follower<'_> {
             .iter()
             .rposition(|r| r.cpu == cpu)
             .unwrap_or(0);
-        if self.others_changed(cpu, start, Some(cpu)) {
+        if self.others_changed(cpu, start..self.at) {
             Class::Race
         } else {
             Class::Ours
@@ -93,31 +93,15 @@ impl Follower<'_> {
         self.judge.lacking.map_or(NOT_UPDATES, Class::NotRecorded)
     }
 
-    /// Did other CPUs record a change between a record and the current one: of `target`'s queue, or of
-    /// any if there is none?
-    pub(super) fn others_changed(&self, cpu: u32, since: usize, target: Option<u32>) -> bool {
-        self.others_change(cpu, since..self.at, target)
-    }
-
-    /// The same of other records.
-    pub(super) fn others_change(
-        &self,
-        cpu: u32,
-        records: Range<usize>,
-        target: Option<u32>,
-    ) -> bool {
-        self.records[records]
-            .iter()
-            .filter(|r| r.cpu != cpu)
-            .any(|r| {
-                let to = match r.what {
-                    What::Switch { .. } => r.cpu,
-                    What::Wakeup { target, .. } | What::WakeupNew { target, .. } => target,
-                    What::Migrate { dest, .. } => dest,
-                    _ => return false,
-                };
-                target.is_none_or(|target| target == to)
-            })
+    /// Did other CPUs record a change of a CPU's queue among these records?
+    pub(super) fn others_changed(&self, cpu: u32, records: Range<usize>) -> bool {
+        let others = self.records[records].iter().filter(|r| r.cpu != cpu);
+        let mut changed = others.filter_map(|r| match r.what {
+            What::Wakeup { target, .. } | What::WakeupNew { target, .. } => Some(target),
+            What::Migrate { dest, .. } => Some(dest),
+            _ => None,
+        });
+        changed.any(|target| target == cpu)
     }
 
     /// Fair tasks that could run on a CPU, the running one included.

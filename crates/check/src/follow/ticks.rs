@@ -370,7 +370,7 @@ impl Follower<'_> {
             && matches!(r.what, What::Fork { .. } | What::Exit { .. })
             && (after.irq, after.need_resched) == (false, true)
             && matches!(after.what, What::Runtime { .. })
-            && !self.others_change(r.cpu, self.at..next, Some(r.cpu))
+            && !self.others_changed(r.cpu, self.at..next)
     }
 
     /// The running task used its slice up and nobody else wants the CPU: none waits there whose dequeue was
