@@ -109,10 +109,14 @@ pub(super) fn refine(
         near(course, &kept(path), &NEAR, &ROUND)
     });
     search.move_changes();
-    search.repeat(MOST_ROUNDS, |search| {
+    let tune = |search: &mut Search<_>| {
         search.move_nearly();
         search.tune_values(kept, &NEAR, &ROUND);
-    });
+    };
+    search.repeat(MOST_ROUNDS, tune);
+    if search.give_up_doubtful() {
+        search.repeat(MOST_ROUNDS, tune);
+    }
     search.found()
 }
 

@@ -305,11 +305,11 @@ fn groups_that_are_removed_of_6_1() {
     expect(
         "removed-groups-6.1",
         &[
-            (Measure::State, 5188, 4792),
-            (Measure::Pick, 2115, 2095),
-            (Measure::Preemption, 2836, 2822),
-            (Measure::Placement, 1021, 1012),
-            (Measure::Balance, 63, 54),
+            (Measure::State, 5188, 4824),
+            (Measure::Pick, 2124, 2115),
+            (Measure::Preemption, 2836, 2831),
+            (Measure::Placement, 1021, 1013),
+            (Measure::Balance, 62, 56),
         ],
     );
 }

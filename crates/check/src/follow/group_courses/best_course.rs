@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// As many disagreements as a change must save.
 pub(in crate::follow) const COST_OF_CHANGE: usize = 12;
 
+/// The part of the decisions that differ which a change must have right: it mends twice as many as it spoils.
+pub(super) const SURE: f64 = 2.0 / 3.0;
+
 /// What follows from courses: at which records ours decides otherwise.
 #[derive(Clone)]
 pub(super) struct Run {
@@ -26,6 +29,20 @@ impl Run {
         let paths = self.courses.0.keys();
         let changes = paths.map(|path| self.courses.changes_beside(path, shown).count());
         self.misses.len() + COST_OF_CHANGE * changes.max().unwrap_or(0)
+    }
+
+    /// Of the decisions in which ours disagrees in one of two runs only, the part that this one has right.
+    pub(super) fn mends_of(&self, other: &Run) -> f64 {
+        let mut mended: BTreeMap<usize, isize> = BTreeMap::new();
+        for at in &other.misses {
+            *mended.entry(*at).or_default() += 1;
+        }
+        for at in &self.misses {
+            *mended.entry(*at).or_default() -= 1;
+        }
+        let right: isize = mended.values().map(|mended| mended.max(&0)).sum();
+        let differ: isize = mended.values().map(|mended| mended.abs()).sum();
+        right as f64 / differ.max(1) as f64
     }
 }
 
@@ -157,6 +174,15 @@ mod tests {
         // One after the other.
         let three = spans(&[(100, 500)], &[(400, 900)], &[(100, 300), (600, 100)]);
         assert_eq!(three, [(0, 1), (400, 2), (600, 0)]);
+    }
+
+    #[test]
+    fn what_is_wrong_in_both_runs_does_not_count() {
+        let one = run(10, &[(0, 50), (100, 5)]);
+        let other = run(20, &[(0, 50), (200, 15)]);
+        assert_eq!(one.mends_of(&other), 0.75);
+        assert_eq!(other.mends_of(&one), 0.25);
+        assert_eq!(one.mends_of(&one), 0.0);
     }
 
     #[test]

@@ -63,10 +63,14 @@ pub(super) fn refine(
     search.in_turn(some, |path, course| {
         near(course, &kept(path), &NEAR, &round)
     });
-    search.repeat(MOST_ROUNDS, |search| {
+    let tune = |search: &mut Search<_>| {
         search.move_nearly();
         search.tune_values(kept, &NEAR, &round);
-    });
+    };
+    search.repeat(MOST_ROUNDS, tune);
+    if search.give_up_doubtful() {
+        search.repeat(MOST_ROUNDS, tune);
+    }
     search.found()
 }
 
