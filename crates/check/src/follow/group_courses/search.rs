@@ -3,7 +3,7 @@
 //! Model.      While a group is set otherwise than in the kernel, ours keeps deciding otherwise. So the recording is followed
 //!             with one of many values for each group in turn. A group gets the best course through these (`best_course`),
 //!             then the next does, and so on while that helps. Then its changes may come earlier or later, and each of its
-//!             values may be a little more or less.
+//!             values may be a little more or less. In the end, changes that spoil about as much as they mend are given up.
 //! Deviations. Of large recordings little is tried: to follow them takes long.
 
 use super::best_course::{COST_OF_CHANGE, Run, SURE, best_of};
