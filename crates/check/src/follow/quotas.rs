@@ -109,14 +109,7 @@ pub(super) fn refine(
         near(course, &kept(path), &NEAR, &ROUND)
     });
     search.move_changes();
-    let tune = |search: &mut Search<_>| {
-        search.move_nearly();
-        search.tune_values(kept, &NEAR, &ROUND);
-    };
-    search.repeat(MOST_ROUNDS, tune);
-    if search.give_up_doubtful() {
-        search.repeat(MOST_ROUNDS, tune);
-    }
+    search.end(MOST_ROUNDS, kept, &NEAR, &ROUND);
     search.found()
 }
 

@@ -143,8 +143,8 @@ impl Follower<'_> {
         if next.is_some_and(|next| next.irq) && !self.records[at].irq {
             return true;
         }
-        let is_charge = |r: &&Record| matches!(r.what, What::Runtime { .. });
-        let charged = is_charge(&&self.records[at]) || next.as_ref().is_some_and(is_charge);
+        let is_charge = |r: &Record| matches!(r.what, What::Runtime { .. });
+        let charged = is_charge(&self.records[at]) || next.is_some_and(is_charge);
         let leaves_elsewhere = || {
             let end = own.clone().find(|r| !r.what.is_inside());
             end.is_some_and(

@@ -133,7 +133,7 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
     }
 
     /// Has all changes come a little earlier or later, while ours agrees more often with that.
-    pub(in crate::follow) fn move_nearly(&mut self) {
+    fn move_nearly(&mut self) {
         let all = self.best.courses.0.iter();
         let all: Vec<(String, usize)> = all
             .map(|(path, course)| (path.clone(), course.len()))
@@ -143,9 +143,28 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
         }
     }
 
+    /// Ends the search: has changes come a little earlier or later and tunes values, so often at most, and once more without the
+    /// changes that are doubtful then.
+    pub(in crate::follow) fn end(
+        &mut self,
+        times: usize,
+        kept: impl Fn(&str) -> Vec<u64>,
+        parts: &[f64],
+        round: &[u64],
+    ) {
+        let tune = |search: &mut Self| {
+            search.move_nearly();
+            search.tune_values(&kept, parts, round);
+        };
+        self.repeat(times, tune);
+        if self.give_up_doubtful() {
+            self.repeat(times, tune);
+        }
+    }
+
     /// Gives up changes that were not shown, the most doubtful first, while one of them spoils about as much as it mends; whether
     /// there was any.
-    pub(in crate::follow) fn give_up_doubtful(&mut self) -> bool {
+    fn give_up_doubtful(&mut self) -> bool {
         let before = self.best.courses.clone();
         while let Some(without) = self.without_doubtful() {
             self.best = without;
@@ -350,6 +369,22 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn one_each_ms() -> Vec<Record> {
+        let timer = |ms| Record::of_task(ms * MS, 0, crate::record::What::Timer);
+        (0..1000).map(timer).collect()
+    }
+
+    fn miss(r: &Record) -> Disagreement {
+        Disagreement {
+            ts: r.ts,
+            cpu: 0,
+            measure: Measure::Pick,
+            kind: "switch",
+            class: Class::Ours,
+            text: String::new(),
+        }
+    }
+
     #[test]
     fn near_are_those_a_little_off_and_round_ones() {
         let course = vec![(0, 1000), (10, 2345), (20, 700)];
@@ -360,9 +395,7 @@ mod tests {
 
     #[test]
     fn a_change_that_spoils_as_much_as_it_mends_is_given_up() {
-        let records: Vec<Record> = (0..1000)
-            .map(|ms| Record::of_task(ms * MS, 0, crate::record::What::Timer))
-            .collect();
+        let records = one_each_ms();
         // The kernel's group changes at 600 ms. Chance has ours right more often for a while with another value before.
         let kernel = |at: usize| if at < 600 { 10 } else { 30 };
         let follow = |courses: Courses| {
@@ -372,15 +405,8 @@ mod tests {
                 let expected = if is_chance { 20 } else { kernel(*at) };
                 value != Some(expected)
             };
-            let miss = |at: usize| Disagreement {
-                ts: records[at].ts,
-                cpu: 0,
-                measure: Measure::Pick,
-                kind: "switch",
-                class: Class::Ours,
-                text: String::new(),
-            };
-            (0..records.len()).filter(differs).map(miss).collect()
+            let wrong = records.iter().enumerate().filter(|(at, _)| differs(at));
+            wrong.map(|(_, r)| miss(r)).collect()
         };
         let shown = Courses::default();
         let all = vec![(0, 10), (100, 20), (200, 10), (600, 30)];
@@ -393,21 +419,12 @@ mod tests {
     #[test]
     fn values_and_changes_are_found_with_which_ours_disagrees_least_often() {
         // One decision each ms. The kernel's group has 10 for 600 ms, then 30.
-        let records: Vec<Record> = (0..1000)
-            .map(|ms| Record::of_task(ms * MS, 0, crate::record::What::Timer))
-            .collect();
+        let records = one_each_ms();
         let kernel = |at: usize| if at < 600 { 10 } else { 30 };
         let follow = |courses: Courses| {
             let differs = |at: &usize| courses.value_at("/a", *at) != Some(kernel(*at));
-            let miss = |at: usize| Disagreement {
-                ts: records[at].ts,
-                cpu: 0,
-                measure: Measure::Pick,
-                kind: "switch",
-                class: Class::Ours,
-                text: String::new(),
-            };
-            (0..records.len()).filter(differs).map(miss).collect()
+            let wrong = records.iter().enumerate().filter(|(at, _)| differs(at));
+            wrong.map(|(_, r)| miss(r)).collect()
         };
         let shown = Courses::default();
         let start = Courses::default().with("/a", vec![(0, 30)]);

@@ -63,14 +63,7 @@ pub(super) fn refine(
     search.in_turn(some, |path, course| {
         near(course, &kept(path), &NEAR, &round)
     });
-    let tune = |search: &mut Search<_>| {
-        search.move_nearly();
-        search.tune_values(kept, &NEAR, &round);
-    };
-    search.repeat(MOST_ROUNDS, tune);
-    if search.give_up_doubtful() {
-        search.repeat(MOST_ROUNDS, tune);
-    }
+    search.end(MOST_ROUNDS, kept, &NEAR, &round);
     search.found()
 }
 
