@@ -174,6 +174,9 @@ impl<'a, F: Fn(Courses) -> Vec<Disagreement> + Sync> Search<'a, F> {
 
     /// What follows without the change that is most in doubt, if one is.
     fn without_doubtful(&mut self) -> Option<Run> {
+        if self.is_spent() {
+            return None;
+        }
         let changes = self.not_shown().into_iter();
         let changes =
             changes.flat_map(|(path, len)| (1..len).map(move |change| (path.clone(), change)));
