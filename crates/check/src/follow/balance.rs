@@ -2,14 +2,11 @@
 //!
 //! Model.   A pass happens in `schedule()` of a CPU that runs out of tasks, in the softirq after a tick or a kick by
 //!          another CPU, or in a stopper that pushes the running task. Where the kernel moved tasks, ours is asked what
-//!          the same pass would have moved. When domains are due is followed, too. Where ours finds one due of which an
-//!          earlier move has told when it was balanced, and would move something, the kernel's pass is one that moved
-//!          nothing, unless it moves something within two ticks. When the softirq runs: see `softirq`. What the kernel's pass
-//!          moves on to another CPU of the same group may not use the one that the pass is for, which is noted for a next walk.
+//!          the same pass would have moved. Passes that moved nothing: see `quiet_passes`. When the softirq runs: see
+//!          `softirq`. What the kernel's pass moves on to another CPU of the same group may not use the one that the pass is
+//!          for, which is noted for a next walk.
 //! Deviations. Not asked: newly idle CPUs for which the kernel pulled nothing, since whether they looked depends on random
-//!          numbers and measured costs; periodic passes that moved nothing, after the first since a move told the time
-//!          (jiffies may be one more when a pass ends), and where one of the queues changes before the pass can be over.
-//!          That a stopper is woken by balancing is seen from the softirq that wakes it.
+//!          numbers and measured costs. That a stopper is woken by balancing is seen from the softirq that wakes it.
 
 use super::Follower;
 use super::affinity::allowed_others;
@@ -29,107 +26,6 @@ const MOST_FAILED: u32 = 8;
 const MOST_BOUND: usize = 4;
 
 impl Follower<'_> {
-    /// Ours balances in a CPU's softirq where the kernel moved nothing.
-    pub(super) fn quiet_pass(&mut self, r: &Record, cpu: CpuId, pass: impl Fn(&mut Sched)) {
-        let before = self.last_balances();
-        self.pass_quietly(r, pass);
-        self.note_just_balanced(cpu, &before);
-    }
-
-    fn pass_quietly(&mut self, r: &Record, pass: impl Fn(&mut Sched)) {
-        if !self.could_move() {
-            pass(&mut self.sched);
-            self.take_effects(r.cpu);
-            self.forget_active_balance();
-            return;
-        }
-        let mut copy = self.copy();
-        copy.report_passes(true);
-        pass(&mut copy);
-        let ours = answer(copy);
-        let acts = |report: &&PassReport| report.moved != 0 || report.active;
-        let reports = ours.sched.pass_reports().to_vec();
-        let told: Vec<bool> = reports
-            .iter()
-            .map(|report| self.is_surely_due(r, report))
-            .collect();
-        if ours.moves.is_empty() && ours.pushes.is_empty() {
-            self.keep(r.cpu, ours.sched);
-            return;
-        }
-        // What the pass looked at it brought up to date, whatever it then moved.
-        self.sched.only_look(true);
-        pass(&mut self.sched);
-        self.take_effects(r.cpu);
-        self.sched.only_look(false);
-        self.sched.adopt_balance_notes(&ours.sched);
-        self.sched.report_passes(false);
-        let mut judged = !ours.moves.is_empty();
-        for (report, told) in reports.iter().zip(told).filter(|(report, _)| acts(report)) {
-            let mut last = report.before;
-            if self.acts_soon(report) {
-                judged = false;
-            } else {
-                judged &= told;
-                // What moved nothing in the kernel found nothing to move, or failed once more.
-                last.last_balance = self.sched.jiffies;
-            }
-            self.sched.set_last_balance(report.sd, last);
-        }
-        if judged && !self.queues_change(r, &ours.moves) {
-            self.judge_moves(r, "softirq", &[], &ours, Class::Ours);
-        }
-    }
-
-    /// Does one of the queues change before the pass can be over? Then the kernel may have looked at them after that.
-    fn queues_change(&self, r: &Record, moves: &[Move]) -> bool {
-        let next = self.times.records_of(r.cpu, self.at + 1).first();
-        let over = next.map(|&next| self.records[next].ts);
-        let tick = r.ts.saturating_add(self.facts.profile.tick_nsec());
-        let over = over.map_or(tick, |next| next.min(tick));
-        let of_queues = |cpu: u32| moves.iter().any(|m| m.orig == cpu || m.dest == cpu);
-        let later = self.records[self.at + 1..].iter();
-        later.take_while(|r| r.ts <= over).any(|r| match r.what {
-            What::Switch { .. } => of_queues(r.cpu),
-            What::Wakeup { target, .. } | What::WakeupNew { target, .. } => of_queues(target),
-            What::Migrate { orig, dest, .. } => of_queues(orig) || of_queues(dest),
-            _ => false,
-        })
-    }
-
-    /// Did the kernel do this pass, too? Its last one was told by a move, the CPU's own tick asks for this one, and it is due
-    /// even if jiffies were as many as can be when the last one ended and are as few as can be now.
-    fn is_surely_due(&mut self, r: &Record, report: &PassReport) -> bool {
-        let told = self.pinned.remove(&report.sd);
-        report.dst_cpu.0 == r.cpu
-            && told.is_some_and(|most| {
-                let interval = self.sched.follow_balance_interval(report.sd, report.idle);
-                self.jiffies.least() >= most + interval
-            })
-    }
-
-    /// Does the kernel move something in the same domain within two ticks of the CPU?
-    fn acts_soon(&self, report: &PassReport) -> bool {
-        let dest = report.dst_cpu;
-        let mut timers = 0;
-        for r in &self.records[self.at + 1..] {
-            match r.what {
-                What::Timer if r.cpu == dest.0 => timers += 1,
-                What::Migrate { orig, dest: to, .. } if r.softirq && to == dest.0 => {
-                    let moved = std::iter::once((CpuId(orig), dest));
-                    if self.passes_of(moved).contains(&(dest, report.sd)) {
-                        return true;
-                    }
-                }
-                _ => {}
-            }
-            if timers == 3 {
-                return false;
-            }
-        }
-        false
-    }
-
     /// Is what a CPU moves next part of the pass in whose softirq it has just moved something?
     pub(super) fn moves_on(&self, cpu: u32, next: usize) -> bool {
         let context = &self.cpus[cpu as usize];
@@ -405,7 +301,7 @@ impl Follower<'_> {
     }
 
     /// Goes on from a copy that was asked, which began without effects.
-    fn keep(&mut self, cpu: u32, sched: Sched) {
+    pub(super) fn keep(&mut self, cpu: u32, sched: Sched) {
         self.take_effects(cpu);
         self.sched = sched;
         self.sched.report_passes(false);
@@ -426,7 +322,7 @@ impl Follower<'_> {
     }
 
     /// A stopper that ours asked for runs if the kernel's does.
-    fn forget_active_balance(&mut self) {
+    pub(super) fn forget_active_balance(&mut self) {
         for cpu in self.sched.rqs.ids() {
             self.sched.rqs[cpu].active_balance = Default::default();
         }

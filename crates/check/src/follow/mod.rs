@@ -53,6 +53,7 @@ mod phases;
 mod placement;
 mod placing_clock;
 mod profiles;
+mod quiet_passes;
 mod quotas;
 mod races;
 mod requeues;
