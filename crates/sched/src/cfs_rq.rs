@@ -28,6 +28,15 @@ pub struct Removed {
     pub runnable_avg: u64,
 }
 
+impl core::ops::AddAssign for Removed {
+    fn add_assign(&mut self, more: Removed) {
+        self.nr += more.nr;
+        self.load_avg += more.load_avg;
+        self.util_avg += more.util_avg;
+        self.runnable_avg += more.runnable_avg;
+    }
+}
+
 /// A fair run queue.
 #[derive(Clone, Debug)]
 pub struct CfsRq {

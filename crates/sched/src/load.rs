@@ -8,7 +8,7 @@
 //! Source.     kernel/sched/fair.c from `enqueue_load_avg` to `remove_entity_load_avg`,
 //!             `update_cfs_rq_h_load`, `task_h_load` @ 6.1, 6.12.
 
-use crate::cfs_rq::CfsRq;
+use crate::cfs_rq::{CfsRq, Removed};
 use crate::entity::{LoadWeight, SchedEntity, scale_load_down};
 use crate::features::Feature;
 use crate::group::TaskGroup;
@@ -399,11 +399,12 @@ impl Sched {
     pub(crate) fn remove_entity_load_avg(&mut self, se: SeId) {
         self.sync_entity_load_avg(se);
         let avg = self.ses[se].avg;
-        let removed = &mut self.cfs_rqs[self.ses[se].cfs_rq].removed;
-        removed.nr += 1;
-        removed.util_avg += avg.util_avg;
-        removed.load_avg += avg.load_avg;
-        removed.runnable_avg += avg.runnable_avg;
+        self.cfs_rqs[self.ses[se].cfs_rq].removed += Removed {
+            nr: 1,
+            load_avg: avg.load_avg,
+            util_avg: avg.util_avg,
+            runnable_avg: avg.runnable_avg,
+        };
     }
 
     /// A sleeper leaves an idle CPU: decay it by the idle time its queue has not seen yet.

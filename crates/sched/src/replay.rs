@@ -10,6 +10,7 @@ mod before_placement;
 mod contributions;
 pub(crate) mod course;
 mod hangs;
+mod left_load;
 mod limits;
 mod shares;
 mod shifts;
@@ -20,6 +21,7 @@ mod weights;
 
 pub use before_placement::BeforePlacement;
 pub use hangs::HangsOn;
+pub use left_load::LeftLoad;
 pub use unknowns::ONE;
 
 use crate::attributes::SchedAttr;

@@ -6,6 +6,7 @@ use super::ticks::Charged;
 use crate::judge::Class;
 use fairwind_sched::domain::SdId;
 use fairwind_sched::probe::Told;
+use fairwind_sched::replay::LeftLoad;
 use fairwind_sched::{CfsRqId, CpuId, Sched, TaskId};
 use std::collections::BTreeMap;
 
@@ -64,6 +65,8 @@ impl Charges {
 pub(super) struct CpuContext {
     /// Its own clock, updated by a call that no record has named yet.
     pub(super) pending_clock: Option<u64>,
+    /// What tasks have left on its queues since it set the task to which it is about to switch.
+    pub(super) left_late: Vec<LeftLoad>,
     /// That was charged after a probe showed the running task being put back.
     pub(super) charged_by_put: bool,
     /// A child that its running task has forked, the record of which is still to come.

@@ -137,7 +137,7 @@ impl Follower<'_> {
         };
         if fair && ours != kernel {
             let now = self.clock_at(here, ts);
-            self.learn_start_utils(here, [kernel, ours], now);
+            self.learn_start_uses(here, [kernel, ours], now);
         }
         Answer {
             ours,

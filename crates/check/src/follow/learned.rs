@@ -10,13 +10,14 @@
 
 use super::allowed::{self, Bound};
 use super::batch::Change;
+use super::looks_free;
 use super::wakees::First;
 use super::{Follower, KindOfWakeup};
 use fairwind_sched::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many more wakeups with WF_SYNC than without tell that a program wakes another one so.
-const TELLING: u32 = 2;
+/// So many more decisions one way than the other tell which way it is: how a program wakes another one, say.
+pub(super) const TELLING: u32 = 2;
 
 /// What a walk learned.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +30,8 @@ pub(super) struct Learned {
     pub(super) policies: BTreeMap<Change, Policy>,
     /// To which CPUs tasks are bound, from when on.
     pub(super) bounds: Vec<Bound>,
+    /// How long before they queue a task that was left to them CPUs look free, ns.
+    pub(super) looks_free: u64,
     /// Passes to which ours had another answer: the CPU, and when the first record was written.
     pub(super) wrong_passes: BTreeSet<(u32, u64)>,
 }
@@ -45,6 +48,7 @@ impl Follower<'_> {
             first_counts: self.first_counts(),
             policies: policies.collect(),
             bounds: allowed::bounds(&self.hints, self.records, self.sched.nr_cpus()),
+            looks_free: looks_free::span(&self.looks_free),
             wrong_passes: self.wrong_passes.clone(),
         }
     }

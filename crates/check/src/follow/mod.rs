@@ -42,9 +42,11 @@ mod jiffies;
 mod judge_moves;
 mod learned;
 mod leaving;
+mod left_late;
 mod limit_timers;
 mod limits;
 mod looks;
+mod looks_free;
 mod moves;
 mod newcomers;
 mod order;
@@ -66,7 +68,7 @@ mod settings;
 mod softirq;
 mod spans;
 mod start;
-mod start_utils;
+mod start_uses;
 mod state;
 mod switches;
 mod takes;
@@ -164,6 +166,8 @@ pub(crate) struct Follower<'a> {
     ahead: BTreeMap<usize, Ahead>,
     /// How many wakeups of a kind tell that they were without WF_SYNC, and with it.
     syncs: BTreeMap<KindOfWakeup, [u32; 2]>,
+    /// What placements have told of CPUs that were about to queue a task.
+    looks_free: Vec<looks_free::Tells>,
     /// What an earlier walk has learned.
     learned: Learned,
     /// Passes to which ours has another answer: the CPU, and when the first record was written.
@@ -227,8 +231,8 @@ pub(crate) struct Follower<'a> {
     passed_over: BTreeMap<TaskId, PassedOver>,
     /// How often in a row a task that is taken for one of SCHED_IDLE was picked where ours did not.
     picks_of_idle: BTreeMap<TaskId, u32>,
-    /// What each CPU is taken to have used when the recording began.
-    start_utils: Vec<u64>,
+    /// The load and the utilisation of each CPU that it is taken to have had when the recording began.
+    start_uses: Vec<[u64; 2]>,
     /// How often in a row only another policy explains whether a task preempted.
     other_policy: BTreeMap<TaskId, u32>,
     /// With which record each task's attributes last changed.
@@ -319,6 +323,7 @@ impl<'a> Follower<'a> {
             placements: BTreeMap::new(),
             ahead,
             syncs: learned.syncs.clone(),
+            looks_free: Vec::new(),
             learned,
             wrong_passes: BTreeSet::new(),
             known_bounds: BTreeMap::new(),
@@ -356,7 +361,7 @@ impl<'a> Follower<'a> {
             clock_told: BTreeMap::new(),
             passed_over: BTreeMap::new(),
             picks_of_idle: BTreeMap::new(),
-            start_utils: Vec::new(),
+            start_uses: Vec::new(),
             other_policy: BTreeMap::new(),
             changed_at: BTreeMap::new(),
             chrt_ended: None,
@@ -371,7 +376,7 @@ impl<'a> Follower<'a> {
     fn follow(&mut self) {
         self.start_running();
         self.start_newcomers();
-        self.note_start_utils();
+        self.note_start_uses();
         let records = self.records;
         let further_passes = sequence::further_passes(records);
         for (at, record) in records.iter().enumerate() {
@@ -521,7 +526,10 @@ impl Follower<'_> {
                 prev,
                 prev_state,
                 next,
-            } => self.switch(r, prev, *prev_state, next),
+            } => {
+                self.switch(r, prev, *prev_state, next);
+                self.take_left_late(r.cpu);
+            }
         }
     }
 

@@ -65,7 +65,7 @@ impl Question {
 }
 
 /// Asks as if no task were on its way to some CPUs, and others ran their idle task.
-fn with_cpus_seen(
+pub(super) fn with_cpus_seen(
     sched: &mut Sched,
     free: &[CpuId],
     idle: &[CpuId],
@@ -253,6 +253,16 @@ impl Follower<'_> {
         let Question { task, here, .. } = question;
         let prev = self.sched.tasks[task].cpu;
         let before = self.sched.before_placement(here, task);
+        let about_to_queue = self.about_to_queue(ts);
+        self.learn_looks_free(ts, question, kernel, &before, &about_to_queue);
+        let look_free = about_to_queue.into_iter();
+        let look_free: Vec<CpuId> = look_free
+            .filter(|(_, until)| *until <= self.learned.looks_free)
+            .map(|(cpu, _)| cpu)
+            .collect();
+        for &cpu in &look_free {
+            self.sched.follow_ttwu_pending(cpu, false);
+        }
         let ours = question.ask(&mut self.sched, ts);
         let search = self.sched.search;
         let class = match self.learn_from_wakeup(ts, question, [kernel, ours], &before) {
@@ -281,6 +291,9 @@ impl Follower<'_> {
                 describe_cpus(&self.sched),
             )
         };
+        for cpu in look_free {
+            self.sched.follow_ttwu_pending(cpu, true);
+        }
         let candidates = u64::from(self.sched.tasks[task].nr_cpus_allowed);
         if ![NOT_SYNC, NOT_WAKEES, NOT_SPREAD].contains(&class) && !self.unsure.contains(&task) {
             self.learn_bounds(task, task, [kernel, ours], &before, |sched| {

@@ -178,7 +178,13 @@ impl Follower<'_> {
         if sleeps && !wakeup.running && (dest as usize) < self.cpus.len() {
             wakeup.migrated = true;
             self.note_read_of_time(task);
-            self.sched.follow_waking_migration(task, CpuId(dest));
+            let (from, dest) = (self.sched.tasks[task].cpu, CpuId(dest));
+            if self.has_set_next(from) {
+                let left = self.sched.follow_late_migration(task, dest);
+                self.cpu(from.0).left_late.push(left);
+            } else {
+                self.sched.follow_waking_migration(task, dest);
+            }
         }
     }
 

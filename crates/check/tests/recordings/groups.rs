@@ -11,8 +11,8 @@ fn limits_of_6_12() {
             (Measure::State, 5295, 4908),
             (Measure::Pick, 324, 324),
             (Measure::Preemption, 257, 257),
-            (Measure::Placement, 296, 292),
-            (Measure::Balance, 29, 23),
+            (Measure::Placement, 296, 293),
+            (Measure::Balance, 28, 24),
         ],
     );
 }
@@ -280,7 +280,7 @@ fn limits_that_change_of_6_1() {
             (Measure::State, 4686, 4288),
             (Measure::Pick, 1212, 1194),
             (Measure::Preemption, 1410, 1391),
-            (Measure::Placement, 827, 807),
+            (Measure::Placement, 827, 808),
             (Measure::Balance, 111, 105),
         ],
     );

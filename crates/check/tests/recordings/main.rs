@@ -302,7 +302,7 @@ fn threads_that_one_creates() {
             (Measure::State, 38673, 38670),
             (Measure::Pick, 31964, 31964),
             (Measure::Preemption, 15208, 15207),
-            (Measure::Placement, 17920, 17777),
+            (Measure::Placement, 17920, 17785),
             (Measure::Balance, 87, 77),
         ],
     );
@@ -317,7 +317,7 @@ fn race_sched_of_6_1() {
             (Measure::Pick, 2385, 2384),
             (Measure::Preemption, 1777, 1777),
             (Measure::Placement, 1664, 1658),
-            (Measure::Balance, 64, 52),
+            (Measure::Balance, 64, 53),
         ],
     );
 }
@@ -598,7 +598,7 @@ fn policies_and_cpus_changed_by_commands() {
             (Measure::State, 16393, 16391),
             (Measure::Pick, 10722, 10722),
             (Measure::Preemption, 4753, 4753),
-            (Measure::Placement, 7236, 7200),
+            (Measure::Placement, 7236, 7201),
             (Measure::Balance, 59, 56),
         ],
     );

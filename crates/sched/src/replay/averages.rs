@@ -55,11 +55,13 @@ fn moved(average: u64, told: u64, sum: u64, divider: u64) -> u64 {
 }
 
 impl Sched {
-    /// The utilisation of a CPU's fair tasks, those that were there before among them, is told to be another one.
-    pub fn follow_util(&mut self, cpu: CpuId, util: u64) {
+    /// The load and the utilisation of a CPU's fair tasks, those that were there before among them, are told to be others.
+    pub fn follow_use(&mut self, cpu: CpuId, [load, util]: [u64; 2]) {
         let avg = &mut self.cfs_rqs[self.rqs[cpu].cfs].avg;
-        avg.util_avg = util;
-        avg.util_sum = util.saturating_mul(avg.divider().into()) as u32;
+        let divider = u64::from(avg.divider());
+        (avg.load_avg, avg.util_avg) = (load, util);
+        avg.load_sum = load.saturating_mul(divider);
+        avg.util_sum = util.saturating_mul(divider) as u32;
         self.cpu_sums.mark(cpu);
     }
 
