@@ -295,7 +295,8 @@ impl Follower<'_> {
         } else {
             CpuIdleType::NotIdle
         };
-        let jiffies = self.jiffies.most(r.ts) - self.jiffies.most(told) + 1;
+        let since = self.jiffies.most(r.ts);
+        let jiffies = since.saturating_sub(self.jiffies.most(told)) + 1;
         let passes = jiffies / self.sched.shortest_balance_interval(sd, idle);
         passes.saturating_sub(1).min(MOST_FAILED.into()) as u32
     }
