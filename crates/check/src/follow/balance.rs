@@ -295,8 +295,8 @@ impl Follower<'_> {
         } else {
             CpuIdleType::NotIdle
         };
-        let since = self.jiffies.most(r.ts);
-        let jiffies = since.saturating_sub(self.jiffies.most(told)) + 1;
+        let now = self.jiffies.most(r.ts);
+        let jiffies = now.saturating_sub(self.jiffies.most(told)) + 1;
         let passes = jiffies / self.sched.shortest_balance_interval(sd, idle);
         passes.saturating_sub(1).min(MOST_FAILED.into()) as u32
     }

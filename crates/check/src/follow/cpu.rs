@@ -65,8 +65,6 @@ impl Charges {
 pub(super) struct CpuContext {
     /// Its own clock, updated by a call that no record has named yet.
     pub(super) pending_clock: Option<u64>,
-    /// What tasks have left on its queues since it set the task to which it is about to switch.
-    pub(super) left_late: Vec<LeftLoad>,
     /// That was charged after a probe showed the running task being put back.
     pub(super) charged_by_put: bool,
     /// A child that its running task has forked, the record of which is still to come.
@@ -115,6 +113,8 @@ pub(super) struct CpuContext {
     pub(super) yields: bool,
     /// Queues that its running task has left, and their virtual times before that, until its switch is recorded.
     pub(super) left: Vec<(CfsRqId, u64)>,
+    /// What tasks have left on its queues since it set the task to which it is about to switch.
+    pub(super) left_late: Vec<LeftLoad>,
     /// A tick whose outcome its next record shows.
     pub(super) charged: Option<Charged>,
     /// Everything as it was when the pass began of which moves are being gathered.

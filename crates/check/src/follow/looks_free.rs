@@ -48,20 +48,21 @@ pub(super) fn span(told: &[Tells]) -> u64 {
 }
 
 impl Follower<'_> {
-    /// CPUs to which tasks were left and whose next record is that they queue one, and how long before that it is.
+    /// When a CPU queues a task that was left to it, if that is its next record and it looks free before that.
+    pub(super) fn queues_next(&self, cpu: CpuId) -> Option<u64> {
+        let looks_free = self.facts.clears_pending_first() && self.sched.rqs[cpu].ttwu_pending;
+        let next = self.times.records_of(cpu.0, self.at + 1).first();
+        let next = &self.records[*next.filter(|_| looks_free)?];
+        let queues = matches!(next.what, What::Wakeup { target, .. } if target == cpu.0);
+        queues.then_some(next.ts)
+    }
+
+    /// CPUs that are about to queue a task, and how long before that it is.
     pub(super) fn about_to_queue(&self, ts: u64) -> Vec<(CpuId, u64)> {
-        if !self.facts.clears_pending_first() {
-            return Vec::new();
-        }
         let tick = self.facts.profile.tick_nsec();
-        let left = self.sched.rqs.ids();
-        let left = left.filter(|&cpu| self.sched.rqs[cpu].ttwu_pending);
-        let queues = left.filter_map(|cpu| {
-            let next = self.times.records_of(cpu.0, self.at + 1).first();
-            let next = &self.records[*next?];
-            let before = next.ts.saturating_sub(ts);
-            let queues = matches!(next.what, What::Wakeup { target, .. } if target == cpu.0);
-            (queues && before < tick).then_some((cpu, before))
+        let queues = self.sched.rqs.ids().filter_map(|cpu| {
+            let before = self.queues_next(cpu)?.saturating_sub(ts);
+            (before < tick).then_some((cpu, before))
         });
         queues.collect()
     }
@@ -75,18 +76,19 @@ impl Follower<'_> {
         before: &BeforePlacement,
         about_to_queue: &[(CpuId, u64)],
     ) {
-        for &(cpu, until) in about_to_queue {
-            let mut ask = |free: &[CpuId]| {
-                self.sched.ask_otherwise(before, |sched| {
-                    with_cpus_seen(sched, free, &[], |sched| question.ask(sched, ts))
-                })
-            };
-            if ask(&[cpu]) == cpu && ask(&[]) != cpu {
+        if about_to_queue.is_empty() {
+            return;
+        }
+        let mut ask = |free: &[CpuId]| {
+            self.sched.ask_otherwise(before, |sched| {
+                with_cpus_seen(sched, free, &[], |sched| question.ask(sched, ts))
+            })
+        };
+        let none_free = ask(&[]);
+        for &(cpu, before) in about_to_queue {
+            if none_free != cpu && ask(&[cpu]) == cpu {
                 let free = kernel == cpu;
-                self.looks_free.push(Tells {
-                    before: until,
-                    free,
-                });
+                self.looks_free.push(Tells { before, free });
             }
         }
     }

@@ -414,11 +414,6 @@ impl Follower<'_> {
     /// Other CPUs to which tasks were left, and which may not say so: whoever left one has recorded nothing since it chose the
     /// CPU; or the one that the kernel chose is about to queue them, and its next record is that.
     fn seen_free(&self, here: CpuId, kernel: CpuId) -> Vec<CpuId> {
-        let queues = |cpu: CpuId| {
-            let next = self.times.records_of(cpu.0, self.at + 1).first();
-            let next = next.map(|&next| &self.records[next].what);
-            self.facts.clears_pending_first() && matches!(next, Some(What::Wakeup { .. }))
-        };
         let leaving = |&at: &usize| {
             let goes_on = self.next_on_cpu[at].is_some_and(|next| next <= self.at);
             self.records[at].cpu != here.0 && !goes_on
@@ -426,7 +421,8 @@ impl Follower<'_> {
         let mut cpus: Vec<CpuId> = self.sched.rqs.ids().collect();
         cpus.retain(|&cpu| {
             let being_left = self.cpus[cpu.idx()].left_by.as_ref().is_some_and(leaving);
-            self.sched.rqs[cpu].ttwu_pending && (being_left || cpu == kernel && queues(cpu))
+            self.sched.rqs[cpu].ttwu_pending
+                && (being_left || cpu == kernel && self.queues_next(cpu).is_some())
         });
         cpus
     }
