@@ -91,6 +91,18 @@ pub(crate) struct Party {
     pub(crate) prio: i32,
 }
 
+#[cfg(test)]
+impl Party {
+    /// One without a name, of nice level 0.
+    pub(crate) fn of(pid: i32) -> Party {
+        Party {
+            pid,
+            comm: String::new(),
+            prio: 120,
+        }
+    }
+}
+
 /// What the task that is switched away from does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PrevState {

@@ -186,11 +186,6 @@ mod tests {
 
     /// A switch from task 1 on CPU 0, right after it has woken task 2 there: does the wakeup's end ask for it?
     fn asked(prev_state: PrevState) -> bool {
-        let party = |pid| Party {
-            pid,
-            comm: String::new(),
-            prio: 120,
-        };
         let waking = What::Waking {
             pid: 2,
             comm: String::new(),
@@ -198,9 +193,9 @@ mod tests {
             slept_on: 0,
         };
         let switch = What::Switch {
-            prev: party(1),
+            prev: Party::of(1),
             prev_state,
-            next: party(2),
+            next: Party::of(2),
         };
         let records = add(vec![
             Record::of_task(10, 0, waking),

@@ -65,15 +65,10 @@ mod tests {
     /// A task of CPU 1 is charged, woken by CPU 0 so long after that, and switched from.
     fn woken(late: u64, in_interrupt: bool) -> Vec<Record> {
         let (pid, prio) = (7, 120);
-        let party = |pid| Party {
-            pid,
-            comm: String::new(),
-            prio,
-        };
         let switch = |prev, next| What::Switch {
-            prev: party(prev),
+            prev: Party::of(prev),
             prev_state: PrevState::Interruptible,
-            next: party(next),
+            next: Party::of(next),
         };
         let (runtime, vruntime) = (1, None);
         let charge = What::Runtime {

@@ -83,20 +83,15 @@ mod tests {
 
     /// A task is charged; somewhat later its CPU goes on with another one.
     fn leaves(ts: u64, takes: u64, prev_state: PrevState, next: i32) -> [Record; 2] {
-        let party = |pid| Party {
-            pid,
-            comm: String::new(),
-            prio: 120,
-        };
         let charge = What::Runtime {
             pid: 7,
             runtime: 1000,
             vruntime: None,
         };
         let switch = What::Switch {
-            prev: party(7),
+            prev: Party::of(7),
             prev_state,
-            next: party(next),
+            next: Party::of(next),
         };
         [
             Record::of_task(ts, 0, charge),

@@ -48,15 +48,10 @@ mod tests {
 
     #[test]
     fn half_way_from_the_charge_to_the_switch_or_once_a_probe_shows_it() {
-        let party = |pid| Party {
-            pid,
-            comm: String::new(),
-            prio: 120,
-        };
         let switch = What::Switch {
-            prev: party(7),
+            prev: Party::of(7),
             prev_state: PrevState::Interruptible,
-            next: party(8),
+            next: Party::of(8),
         };
         let switch = Record::of_task(140, 1, switch);
         let charge = What::Runtime {

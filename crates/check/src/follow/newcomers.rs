@@ -128,20 +128,15 @@ mod tests {
 
     #[test]
     fn the_first_record_of_a_task_tells_where_it_was() {
-        let party = |pid| Party {
-            pid,
-            comm: String::new(),
-            prio: 120,
-        };
         let switch = What::Switch {
-            prev: party(7),
+            prev: Party::of(7),
             prev_state: PrevState::Runnable,
-            next: party(8),
+            next: Party::of(8),
         };
         let idles = What::Switch {
-            prev: party(8),
+            prev: Party::of(8),
             prev_state: PrevState::Interruptible,
-            next: party(0),
+            next: Party::of(0),
         };
         let fork = What::Fork {
             parent: 7,

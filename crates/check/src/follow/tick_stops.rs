@@ -232,15 +232,10 @@ mod tests {
     }
 
     fn switch(us: u64, prev: i32, next: i32) -> Record {
-        let party = |pid| Party {
-            pid,
-            comm: String::new(),
-            prio: 120,
-        };
         let what = What::Switch {
-            prev: party(prev),
+            prev: Party::of(prev),
             prev_state: PrevState::Interruptible,
-            next: party(next),
+            next: Party::of(next),
         };
         Record {
             pid: prev,

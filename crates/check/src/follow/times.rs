@@ -243,11 +243,7 @@ mod tests {
     }
 
     fn switch(prev: i32, prev_state: PrevState, next: i32) -> Record {
-        let [prev, next] = [prev, next].map(|pid| Party {
-            pid,
-            comm: String::new(),
-            prio: 120,
-        });
+        let [prev, next] = [prev, next].map(Party::of);
         record(What::Switch {
             prev,
             prev_state,

@@ -109,11 +109,7 @@ mod tests {
     use fairwind_sched::probe::NOTHING_SHOWN;
 
     fn switch(cpu: u32, [prev, next]: [i32; 2]) -> Record {
-        let [prev, next] = [prev, next].map(|pid| Party {
-            pid,
-            comm: String::new(),
-            prio: 120,
-        });
+        let [prev, next] = [prev, next].map(Party::of);
         let prev_state = PrevState::Runnable;
         let what = What::Switch {
             prev,
