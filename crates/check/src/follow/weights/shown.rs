@@ -26,6 +26,8 @@ const DISTANCE_OF_CHANGE: f64 = 4.0 * std::f64::consts::LN_2;
 const OFTEN: usize = 6;
 /// as nearly as this, as a logarithm.
 const NEAR: f64 = 0.01;
+/// Values that are nearer to each other than this are one, that ours knows the part of a little better or worse.
+const APART: f64 = 0.1;
 /// What is learned is followed and learned from so often: a group's weight has a part in what is on its queues.
 const ROUNDS: usize = 2;
 
@@ -203,7 +205,7 @@ fn all_choices(shown: &[&Views<'_>], last: u64) -> Vec<u64> {
     often.sort_by_key(|&(_, times)| Reverse(times));
     for (value, _) in often {
         let [least, most] = [-NEAR, NEAR].map(|by| value as f64 * by.exp());
-        let is_known = |known: &u64| (least..=most).contains(&(*known as f64));
+        let is_known = |known: &u64| (value as f64 / *known as f64).ln().abs() < APART;
         let from = said.partition_point(|said| *said < least);
         let near = said[from..].partition_point(|said| *said <= most);
         if near >= OFTEN && value > 0 && !choices.iter().any(is_known) {
@@ -360,5 +362,8 @@ mod tests {
             "more of these say 3000 than 2999"
         );
         assert_eq!(choices_of(&[&part, &part]).len(), 2);
+        // Ours knows the part nearly.
+        let near = shown(scale_load(500), last, last);
+        assert_eq!(choices_of(&[&near; 6]).len(), 2);
     }
 }
