@@ -182,19 +182,25 @@ impl Follower<'_> {
     }
 }
 
-/// Towards which CPU the pass of a softirq on `cpu` is that moved something to `dest`. It is for `cpu` itself or an idle one;
-/// where that may not have the task, it moves it on to one that may.
+/// Towards which CPU the pass of a softirq on `cpu` is that moved something to `dest`. It is for `cpu` itself or the idle one
+/// that balances for its group; where that may not have the task, it moves it on to one that may.
 pub(super) fn balances_for(sched: &Sched, cpu: CpuId, orig: CpuId, dest: CpuId) -> CpuId {
-    if dest == cpu || sched.idle_cpu(dest) {
+    if dest == cpu {
         return dest;
     }
     let domains = &sched.domains;
     let Some(sd) = domain_of_move(domains, orig, dest) else {
         return dest;
     };
+    let balancing = sched.balancing_cpu(sd, domains.sched_domain_span(sd));
     let siblings = domains.group_balance_mask(domains.sd[sd].groups);
-    let idle = siblings.iter().find(|&other| sched.idle_cpu(other));
-    idle.unwrap_or(if siblings.test(cpu) { cpu } else { dest })
+    if sched.idle_cpu(balancing) {
+        balancing
+    } else if siblings.test(cpu) {
+        cpu
+    } else {
+        dest
+    }
 }
 
 /// Can the same pass of a softirq on `cpu` have made both moves, each from one CPU to another? It goes on to another CPU of the
@@ -313,6 +319,8 @@ mod tests {
         let to = |sched: &Sched, dest| balances_for(sched, own, orig, dest);
         let goes_on = |sched: &Sched| are_of_one_pass(sched, own, (orig, own), (orig, sibling));
         assert_eq!(to(&sched, sibling), sibling, "for that, which is idle");
+        let for_others = balances_for(&sched, CpuId(1), orig, own);
+        assert_eq!(for_others, sibling, "the first idle one of the group");
         assert!(!goes_on(&sched));
         // It has not switched to the task yet.
         let task = sched.spawn(sibling, 0);

@@ -13,8 +13,8 @@ use super::env::{
     CpuIdleType, LBF_ALL_PINNED, LBF_DST_PINNED, LBF_NEED_BREAK, LBF_SOME_PINNED, LbEnv,
     MigrationType,
 };
-use super::next_in_both;
 use super::replay::Found;
+use crate::cpumask::CpuMask;
 use crate::domain::SdId;
 use crate::domain::flags::SD_SHARE_CPUCAPACITY;
 use crate::effects::Effect;
@@ -41,7 +41,7 @@ enum Outcome {
 
 impl Sched {
     /// Is the destination the CPU that balances for its group?
-    fn should_we_balance(&mut self, env: &LbEnv) -> bool {
+    fn should_we_balance(&self, env: &LbEnv) -> bool {
         if !env.cpus.test(env.dst_cpu) {
             return false;
         }
@@ -49,40 +49,25 @@ impl Sched {
             let rq = &self.rqs[env.dst_cpu];
             return rq.nr_running == 0 && !rq.ttwu_pending;
         }
-        let group = self.domains.sd[env.sd].groups;
-        let idle = if self.balance_rules.idle_core_balances {
-            self.first_idle_core(env)
-        } else {
-            let mask = self.domains.group_balance_mask(group);
-            cpus_in_both(mask, &env.cpus).find(|&cpu| self.idle_cpu(cpu))
-        };
-        idle.unwrap_or_else(|| self.domains.group_balance_cpu(group)) == env.dst_cpu
+        self.balancing_cpu(env.sd, &env.cpus) == env.dst_cpu
     }
 
-    /// The first idle CPU of the own group whose core is idle, or else the first idle CPU.
-    fn first_idle_core(&mut self, env: &LbEnv) -> Option<CpuId> {
-        let mut candidates = core::mem::take(&mut self.lb_mut().swb_cpus);
-        let sd = &self.domains.sd[env.sd];
-        candidates.clone_from(self.domains.group_balance_mask(sd.groups));
-        let mut found = None;
-        let mut idle_smt = None;
-        let mut from = 0;
-        while let Some(cpu) = next_in_both(&candidates, &env.cpus, from) {
-            from = cpu.idx() + 1;
-            if !self.idle_cpu(cpu) {
-                continue;
-            }
-            if sd.flags & SD_SHARE_CPUCAPACITY == 0 && !self.is_core_idle(cpu) {
-                idle_smt = idle_smt.or(Some(cpu));
-                // Its siblings have the same busy core.
-                candidates.and_not(self.domains.cpu_smt_mask(cpu));
-                continue;
-            }
-            found = Some(cpu);
-            break;
-        }
-        self.lb_mut().swb_cpus = candidates;
-        found.or(idle_smt)
+    /// The CPU that balances for the group of a domain, of these: the first idle one, from 6.12 on if it can be one whose core is
+    /// idle, or else that of the group.
+    pub fn balancing_cpu(&self, sd: SdId, cpus: &CpuMask) -> CpuId {
+        let group = self.domains.sd[sd].groups;
+        let mask = self.domains.group_balance_mask(group);
+        let mut idle = cpus_in_both(mask, cpus).filter(|&cpu| self.idle_cpu(cpu));
+        let first = if self.balance_rules.idle_core_balances
+            && self.domains.sd[sd].flags & SD_SHARE_CPUCAPACITY == 0
+        {
+            let mut idle = idle.peekable();
+            let first = idle.peek().copied();
+            idle.find(|&cpu| self.is_core_idle(cpu)).or(first)
+        } else {
+            idle.next()
+        };
+        first.unwrap_or_else(|| self.domains.group_balance_cpu(group))
     }
 
     /// Is it time to push the running task of the source away?

@@ -29,10 +29,8 @@ pub(crate) struct Balance {
     nr_interval_cpus: usize,
     /// How many CPUs are up.
     nr_active: usize,
-    /// Kept between passes so that none allocates: `load_balance_mask`,
-    /// `should_we_balance_tmpmask`, `env.tasks`.
+    /// Kept between passes so that none allocates: `load_balance_mask`, `env.tasks`.
     pub(super) cpus: CpuMask,
-    pub(super) swb_cpus: CpuMask,
     pub(super) tasks: Vec<TaskId>,
     /// What passes did, where someone asked for it.
     pub(super) reports: Option<Vec<PassReport>>,
@@ -52,7 +50,6 @@ impl Balance {
             nr_interval_cpus: nr_cpus.saturating_sub(1).max(1),
             nr_active: nr_cpus,
             cpus: CpuMask::none(nr_cpus),
-            swb_cpus: CpuMask::none(nr_cpus),
             tasks: Vec::new(),
             reports: None,
             found: None,
