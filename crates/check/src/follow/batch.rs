@@ -1,8 +1,9 @@
 //! Which tasks are of SCHED_BATCH: not recorded, but whether they preempt when they are woken tells it.
 //!
 //! Model.      Whatever changes a task's attributes may have made it one of SCHED_BATCH, or one of SCHED_NORMAL again, and so
-//!             may chrt. Where the kernel lets it preempt and ours does not, or the other way round, and the other one of these
-//!             policies explains that, [`TELLING`] times in a row, it has that one. An earlier walk has learned what tasks were
+//!             may chrt, which a task may have been before it runs another program. Where the kernel lets it preempt and ours does not, or the other way round, and the other one of these
+//!             policies explains that, [`TELLING`] times in a row, it has that one. What the charge of the running task asked for
+//!             tells nothing. An earlier walk has learned what tasks were
 //!             from such a change on, if no wakeup after it spoke against that. Before EEVDF, yields tell it, too
 //!             (`yields`).
 //! Invariants. A decision is answered with what others told, not with what it tells itself.
@@ -30,6 +31,10 @@ impl Follower<'_> {
     /// learned what that made it.
     pub(super) fn may_change_policy(&mut self, task: TaskId) {
         self.changed_at.insert(task, self.at);
+        self.take_learned_policy(task);
+    }
+
+    fn take_learned_policy(&mut self, task: TaskId) {
         let change = self.last_change(task);
         if let Some(policy) = change.and_then(|change| self.learned.policies.get(&change)) {
             self.take_policy(task, *policy);
@@ -52,9 +57,16 @@ impl Follower<'_> {
         }
     }
 
+    /// A task runs another program: chrt, unseen, may have changed its policy before it started that.
+    pub(super) fn runs_another(&mut self, task: TaskId) {
+        self.renamed_at.insert(task, self.at);
+        self.take_learned_policy(task);
+    }
+
     fn last_change(&self, task: TaskId) -> Option<Change> {
         let own = self.changed_at.get(&task).copied();
-        Some((self.pid(task)?, own.max(self.chrt_ended)?))
+        let renamed = self.renamed_at.get(&task).copied();
+        Some((self.pid(task)?, own.max(self.chrt_ended).max(renamed)?))
     }
 
     /// A policy instead of the other one that no weight tells from it.
@@ -102,7 +114,9 @@ impl Follower<'_> {
     pub(super) fn tells_policy(&self, task: TaskId, class: Class) -> bool {
         match class {
             Class::Ours | NOT_POLICY => true,
-            NOT_UPDATES | NOT_CLOCK => self.last_change(task).is_some(),
+            NOT_UPDATES | NOT_CLOCK => {
+                self.changed_at.contains_key(&task) || self.chrt_ended.is_some()
+            }
             _ => false,
         }
     }

@@ -43,7 +43,7 @@ impl Follower<'_> {
         let forked_ahead = self.cpu(r.cpu).forked_ahead.take();
         let held = self.sched.rqs[cpu].clock;
         let clock = self.cpu(r.cpu).pending_clock.take().unwrap_or(held);
-        let parent = self.task(parent, "", r.cpu, r.ts);
+        let parent = self.task(parent, comm, r.cpu, r.ts);
         if self.sched.rqs[cpu].curr != parent {
             self.judge.mended("parents that were not running");
             // The child gets its parent's CPUs and priority.

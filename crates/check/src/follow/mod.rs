@@ -237,6 +237,8 @@ pub(crate) struct Follower<'a> {
     other_policy: BTreeMap<TaskId, u32>,
     /// With which record each task's attributes last changed.
     changed_at: BTreeMap<TaskId, usize>,
+    /// With which record each task was seen to run another program.
+    renamed_at: BTreeMap<TaskId, usize>,
     /// With which record the command that changes policies last ended.
     chrt_ended: Option<usize>,
     /// Which policies wakeups have told after changes: none if it did not come with the change.
@@ -364,6 +366,7 @@ impl<'a> Follower<'a> {
             start_uses: Vec::new(),
             other_policy: BTreeMap::new(),
             changed_at: BTreeMap::new(),
+            renamed_at: BTreeMap::new(),
             chrt_ended: None,
             policies: BTreeMap::new(),
             set_by_setattr: BTreeSet::new(),

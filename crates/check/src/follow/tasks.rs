@@ -167,6 +167,7 @@ impl Follower<'_> {
             return;
         }
         comm.clone_into(name);
+        self.runs_another(task);
     }
 
     /// A kernel thread that its creator has named and bound is woken.

@@ -301,7 +301,7 @@ impl Follower<'_> {
             };
             let told = r.need_resched || !self.ends_by_switch(r);
             if told && !flagged && !before && !self.sched.is_idle(cpu) {
-                self.judge_preemption(r, task, curr);
+                self.judge_preemption(r, task, curr, by_charge);
             }
             self.sched.rqs[cpu].need_resched = r.need_resched;
         }
@@ -314,7 +314,8 @@ impl Follower<'_> {
         next.is_some_and(|next| next.ts == r.ts && matches!(next.what, What::Switch { .. }))
     }
 
-    fn judge_preemption(&mut self, r: &Record, task: TaskId, curr: TaskId) {
+    /// Has the wakeup asked for a switch? `by_charge` is whether the charge of the running task has, which belongs to it.
+    fn judge_preemption(&mut self, r: &Record, task: TaskId, curr: TaskId, by_charge: bool) {
         if !self.sched.is_fair(curr) || !self.sched.is_fair(task) {
             return;
         }
@@ -331,7 +332,7 @@ impl Follower<'_> {
         if class == Class::Ours {
             class = self.class_of_policy([task, curr], [kernel, ours]);
         }
-        if self.tells_policy(task, class) {
+        if !by_charge && self.tells_policy(task, class) {
             self.learn_batch(task, [kernel, ours]);
         }
         let differs = (kernel != ours).then(|| {
