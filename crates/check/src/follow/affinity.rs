@@ -167,6 +167,9 @@ impl Follower<'_> {
         } else {
             (under(&bounds.cpus), Some(ours))
         };
+        let lately = self.been.get(&task).into_iter().flatten().copied();
+        let narrower = CpuMask::of(nr_cpus, lately.chain([prev, kernel]));
+        let narrower = held_before && ours != kernel && under(&narrower) == Some(kernel);
         let idle = |cpu| self.sched.idle_cpu(cpu);
         let tells = if asked == task || !idle(kernel) {
             PLACED
@@ -181,6 +184,9 @@ impl Follower<'_> {
         }
         if let Some(free) = free.filter(|&free| bound == Some(kernel) && free != kernel) {
             self.hint(task, free);
+        }
+        if narrower {
+            self.hint_if_often(task, ours);
         }
         bounds.cpus.set(kernel);
         let allowed = if bounds.holds() {

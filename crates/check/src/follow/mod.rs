@@ -237,6 +237,8 @@ pub(crate) struct Follower<'a> {
     other_policy: BTreeMap<TaskId, u32>,
     /// With which record each task's attributes last changed.
     changed_at: BTreeMap<TaskId, usize>,
+    /// How often ours took a task to a CPU where it had not been lately, and the kernel did not.
+    lately_not_on: BTreeMap<(TaskId, CpuId), usize>,
     /// With which record each task was seen to run another program.
     renamed_at: BTreeMap<TaskId, usize>,
     /// With which record the command that changes policies last ended.
@@ -366,6 +368,7 @@ impl<'a> Follower<'a> {
             start_uses: Vec::new(),
             other_policy: BTreeMap::new(),
             changed_at: BTreeMap::new(),
+            lately_not_on: BTreeMap::new(),
             renamed_at: BTreeMap::new(),
             chrt_ended: None,
             policies: BTreeMap::new(),
