@@ -12,6 +12,7 @@ use super::Follower;
 use super::affinity::allowed_others;
 use super::classify::{NOT_ALLOWED, NOT_AVERAGED};
 use super::cpu::Move;
+use super::imbalanced_groups::NOT_IMBALANCED;
 use super::passes::{Answer, Asked, Pass, answer, are_of_one_pass, balances_for};
 use crate::judge::Class;
 use crate::record::{PrevState, Record, What};
@@ -146,8 +147,16 @@ impl Follower<'_> {
             }
         }
         let mut bound = Vec::new();
+        let mut imbalanced = None;
         if failed.is_none() && !same(&ours) && !same(&now) {
             bound = self.bound_by_pass(asked, &ours);
+            if bound.is_empty() && !forbids {
+                imbalanced = self.imbalanced_otherwise(asked, same);
+            }
+        }
+        if let Some((group, imbalanced)) = imbalanced {
+            self.sched.domains.sgc[group].imbalance = imbalanced;
+            now = self.ask_pass(&self.sched, asked, None);
         }
         let class = match failed {
             Some(_) => NOT_FAILED,
@@ -157,6 +166,7 @@ impl Follower<'_> {
             {
                 NOT_ALLOWED
             }
+            None if imbalanced.is_some() => NOT_IMBALANCED,
             // The state that other CPUs' records have led to meanwhile gives the kernel's answer, or one that the pass
             // can have looked at.
             None if same(&now) || self.looked_earlier(asked, same) => Class::Race,

@@ -37,6 +37,7 @@ mod group_courses;
 mod hotplug;
 mod idle_scan;
 mod imbalance;
+mod imbalanced_groups;
 mod in_flight;
 mod jiffies;
 mod judge_moves;
