@@ -2,8 +2,8 @@
 //!
 //! Model.      Whatever changes a task's attributes may have made it one of SCHED_BATCH, or one of SCHED_NORMAL again, and so
 //!             may chrt, which a task may have been before it runs another program. Where the kernel lets it preempt and ours does not, or the other way round, and the other one of these
-//!             policies explains that, [`TELLING`] times in a row, it has that one. What the charge of the running task asked for
-//!             tells nothing. An earlier walk has learned what tasks were
+//!             policies explains that, [`TELLING`] times in a row, it has that one. Where a switch is asked for with either, because
+//!             who ran has had its slice, that tells nothing. An earlier walk has learned what tasks were
 //!             from such a change on, if no wakeup after it spoke against that. Before EEVDF, yields tell it, too
 //!             (`yields`).
 //! Invariants. A decision is answered with what others told, not with what it tells itself.
@@ -15,6 +15,7 @@ use super::classify::NOT_UPDATES;
 use super::placing_clock::NOT_CLOCK;
 use crate::judge::Class;
 use crate::record::Record;
+use fairwind_sched::replay::FollowedWakeup;
 use fairwind_sched::{Policy, TaskId};
 
 /// So many wakeups in a row have to tell that a task's policy is another one.
@@ -119,6 +120,24 @@ impl Follower<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Would ours ask for a switch as well if the task that wakes up were of SCHED_BATCH? Then a switch tells nothing of its policy.
+    /// Where that is told already, it is not asked.
+    pub(super) fn asks_as_batch(&self, task: TaskId, wakeup: FollowedWakeup, clock: u64) -> bool {
+        let parent = self.parents.get(&task).copied();
+        let untold = [Some(task), parent].into_iter().flatten().any(|task| {
+            let change = self.last_change(task);
+            let told = change.is_none_or(|change| self.policies.contains_key(&change));
+            !told || self.other_policy.contains_key(&task)
+        });
+        if !untold || self.sched.tasks[task].policy != Policy::Normal {
+            return false;
+        }
+        let mut copy = self.copy();
+        copy.tasks[task].policy = Policy::Batch;
+        copy.follow_wakeup(task, wakeup, clock);
+        copy.rqs[wakeup.cpu].need_resched
     }
 
     /// Whether a woken task preempted is told. It tells as much of its parent, which it has its policy from.

@@ -290,6 +290,7 @@ impl Follower<'_> {
                 })
             }
         };
+        let asked_anyway = r.need_resched && self.asks_as_batch(task, followed, clock);
         self.sched.follow_wakeup(task, followed, clock);
         self.sched.guess_clock(None);
         self.forget_told();
@@ -301,7 +302,7 @@ impl Follower<'_> {
             };
             let told = r.need_resched || !self.ends_by_switch(r);
             if told && !flagged && !before && !self.sched.is_idle(cpu) {
-                self.judge_preemption(r, task, curr, by_charge);
+                self.judge_preemption(r, task, curr, asked_anyway);
             }
             self.sched.rqs[cpu].need_resched = r.need_resched;
         }
@@ -314,8 +315,8 @@ impl Follower<'_> {
         next.is_some_and(|next| next.ts == r.ts && matches!(next.what, What::Switch { .. }))
     }
 
-    /// Has the wakeup asked for a switch? `by_charge` is whether the charge of the running task has, which belongs to it.
-    fn judge_preemption(&mut self, r: &Record, task: TaskId, curr: TaskId, by_charge: bool) {
+    /// Has the wakeup asked for a switch? `asked_anyway` is whether one is asked for whatever the policy of the woken task.
+    fn judge_preemption(&mut self, r: &Record, task: TaskId, curr: TaskId, asked_anyway: bool) {
         if !self.sched.is_fair(curr) || !self.sched.is_fair(task) {
             return;
         }
@@ -332,7 +333,7 @@ impl Follower<'_> {
         if class == Class::Ours {
             class = self.class_of_policy([task, curr], [kernel, ours]);
         }
-        if !by_charge && self.tells_policy(task, class) {
+        if !asked_anyway && self.tells_policy(task, class) {
             self.learn_batch(task, [kernel, ours]);
         }
         let differs = (kernel != ours).then(|| {
