@@ -13,7 +13,9 @@
 //!             they have been lately. Where the kernel takes a waiting task off a CPU other than by balancing, that is told
 //!             to be no longer among those the task may use. A running one that a stopper takes elsewhere, after whoever woke
 //!             the stopper had charged it, is taken for bound to where it goes; where its family goes does not change that.
-//!             What a whole walk has told of a task (see `allowed`) holds in the next one, whatever a single placement tells.
+//!             One of a family may be bound to fewer CPUs than that: those where it has been lately, if three placements are the
+//!             kernel's with that only, and none takes it elsewhere meanwhile.
+//!             What a whole walk has told of a task (see `allowed`) holds in the next one, but for that.
 //! Invariants. A placement is answered by what others told, never by itself alone.
 //! Deviations. Allowed CPUs are not recorded: unless a whole walk tells them, ours needs two disagreements to take a task for
 //!             bound, one more for each CPU on which it has not been yet, and one to take it for free again.
@@ -27,6 +29,9 @@ const PLACED: u32 = 2;
 const FORKED: u32 = 1;
 /// So much has to be told in a row before a task is taken for bound.
 const TELLING: u32 = 2 * PLACED;
+
+/// So many placements have to tell that a task that is taken for bound is bound to fewer CPUs.
+const NARROWER: u32 = 3;
 
 /// So many passes of balancing have to tell it of a task.
 const TELLING_PASSES: u32 = 2;
@@ -141,6 +146,9 @@ impl Follower<'_> {
         before: &BeforePlacement,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) {
+        if task == asked && self.learn_narrower(task, [kernel, ours], before, &ask) {
+            return;
+        }
         if self.is_bound_known(task) {
             self.may_use(task, kernel);
             return;
@@ -167,9 +175,6 @@ impl Follower<'_> {
         } else {
             (under(&bounds.cpus), Some(ours))
         };
-        let lately = self.been.get(&task).into_iter().flatten().copied();
-        let narrower = CpuMask::of(nr_cpus, lately.chain([prev, kernel]));
-        let narrower = held_before && ours != kernel && under(&narrower) == Some(kernel);
         let idle = |cpu| self.sched.idle_cpu(cpu);
         let tells = if asked == task || !idle(kernel) {
             PLACED
@@ -184,9 +189,6 @@ impl Follower<'_> {
         }
         if let Some(free) = free.filter(|&free| bound == Some(kernel) && free != kernel) {
             self.hint(task, free);
-        }
-        if narrower {
-            self.hint_if_often(task, ours);
         }
         bounds.cpus.set(kernel);
         let allowed = if bounds.holds() {
@@ -203,6 +205,47 @@ impl Follower<'_> {
         if bounds.streak != 0 {
             self.bounds.insert(task, bounds);
         }
+    }
+
+    /// Learns from the placement of a task that is taken for bound whether it is bound to fewer CPUs, those where it has been
+    /// lately. True if that is told: it is from now on.
+    fn learn_narrower(
+        &mut self,
+        task: TaskId,
+        [kernel, ours]: [CpuId; 2],
+        before: &BeforePlacement,
+        ask: impl Fn(&mut Sched) -> CpuId,
+    ) -> bool {
+        if self.is_free(task) && !self.is_bound_known(task) {
+            return false;
+        }
+        let lately = self.been.get(&task).into_iter().flatten().copied();
+        let lately = CpuMask::of(self.sched.nr_cpus(), lately);
+        if !lately.test(kernel) {
+            self.narrower.remove(&task);
+            return false;
+        }
+        let mut within = |cpus: &CpuMask| {
+            self.sched
+                .ask_otherwise(before, |sched| sched.ask_within(task, cpus, &ask))
+        };
+        if ours == kernel || within(&lately) != Some(kernel) {
+            return false;
+        }
+        self.hint_if_often(task, ours);
+        let told = self.narrower.entry(task).or_default();
+        *told += 1;
+        if *told < NARROWER {
+            return false;
+        }
+        if let Some(pid) = self
+            .pid(task)
+            .filter(|pid| self.known_bounds.contains_key(pid))
+        {
+            self.known_bounds.insert(pid, lately.clone());
+        }
+        self.bind_to(task, lately);
+        true
     }
 
     /// Learns from the same placement whether all tasks of one program and one forefather are bound to the CPUs on which the

@@ -1,11 +1,11 @@
 //! Which tasks are of SCHED_BATCH: not recorded, but whether they preempt when they are woken tells it.
 //!
 //! Model.      Whatever changes a task's attributes may have made it one of SCHED_BATCH, or one of SCHED_NORMAL again, and so
-//!             may chrt, which a task may have been before it runs another program. Where the kernel lets it preempt and ours does not, or the other way round, and the other one of these
-//!             policies explains that, [`TELLING`] times in a row, it has that one. Where a switch is asked for with either, because
-//!             who ran has had its slice, that tells nothing. An earlier walk has learned what tasks were
-//!             from such a change on, if no wakeup after it spoke against that. Before EEVDF, yields tell it, too
-//!             (`yields`).
+//!             may chrt, which a task may have been before it runs another program. Where the kernel lets it preempt and ours
+//!             does not, or the other way round, and the other one of these policies explains that, [`TELLING`] times in a row,
+//!             it has that one. Where a switch is asked for with either, because who ran has had its slice, that tells nothing.
+//!             An earlier walk has learned what tasks were from such a change on, if no wakeup after it spoke against that.
+//!             Before EEVDF, yields tell it, too (`yields`).
 //! Invariants. A decision is answered with what others told, not with what it tells itself.
 //! Deviations. Of a change after which nothing tells the policy, ours takes it to be as before.
 //! Source.     kernel/sched/fair.c `check_preempt_wakeup` @ 6.1, `check_preempt_wakeup_fair` @ 6.12.

@@ -240,6 +240,8 @@ pub(crate) struct Follower<'a> {
     changed_at: BTreeMap<TaskId, usize>,
     /// How often ours took a task to a CPU where it had not been lately, and the kernel did not.
     lately_not_on: BTreeMap<(TaskId, CpuId), usize>,
+    /// How many placements have told that a task is bound to fewer CPUs than it is taken for.
+    narrower: BTreeMap<TaskId, u32>,
     /// With which record each task was seen to run another program.
     renamed_at: BTreeMap<TaskId, usize>,
     /// With which record the command that changes policies last ended.
@@ -370,6 +372,7 @@ impl<'a> Follower<'a> {
             other_policy: BTreeMap::new(),
             changed_at: BTreeMap::new(),
             lately_not_on: BTreeMap::new(),
+            narrower: BTreeMap::new(),
             renamed_at: BTreeMap::new(),
             chrt_ended: None,
             policies: BTreeMap::new(),
