@@ -11,7 +11,7 @@ use text::report_on;
 const WAKEUPS: u64 = 6;
 
 /// One CPU of 6.1. `p` sleeps while `r` runs, six times, and does not preempt it when it is woken, though it has 3 ms less. Before
-/// that it has a name of its own.
+/// that it has the name that is given.
 fn wakeups(first_name: &str) -> String {
     let mut text = format!(
         "cpus=1\n\

@@ -290,7 +290,8 @@ impl Follower<'_> {
                 })
             }
         };
-        let asked_anyway = r.need_resched && self.asks_as_batch(task, followed, clock);
+        let asked = target == r.cpu && r.need_resched && !before;
+        let asked_anyway = asked && self.asks_as_batch(task, followed, clock);
         self.sched.follow_wakeup(task, followed, clock);
         self.sched.guess_clock(None);
         self.forget_told();
