@@ -216,7 +216,7 @@ impl Follower<'_> {
         before: &BeforePlacement,
         ask: impl Fn(&mut Sched) -> CpuId,
     ) -> bool {
-        if self.is_free(task) && !self.is_bound_known(task) {
+        if self.is_free(task) {
             return false;
         }
         let lately = self.been.get(&task).into_iter().flatten().copied();
@@ -225,24 +225,14 @@ impl Follower<'_> {
             self.narrower.remove(&task);
             return false;
         }
-        let mut within = |cpus: &CpuMask| {
-            self.sched
-                .ask_otherwise(before, |sched| sched.ask_within(task, cpus, &ask))
-        };
-        if ours == kernel || within(&lately) != Some(kernel) {
+        let within = |sched: &mut Sched| sched.ask_within(task, &lately, &ask);
+        if ours == kernel || self.sched.ask_otherwise(before, within) != Some(kernel) {
             return false;
         }
-        self.hint_if_often(task, ours);
         let told = self.narrower.entry(task).or_default();
         *told += 1;
         if *told < NARROWER {
             return false;
-        }
-        if let Some(pid) = self
-            .pid(task)
-            .filter(|pid| self.known_bounds.contains_key(pid))
-        {
-            self.known_bounds.insert(pid, lately.clone());
         }
         self.bind_to(task, lately);
         true

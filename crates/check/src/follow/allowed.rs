@@ -3,8 +3,7 @@
 //! Model.      In a first walk, decisions tell where ours takes a task, and the kernel does not. If there are some of the children
 //!             of one task, and none of them nor that task comes to these CPUs, all are bound to the CPUs where any of them
 //!             comes. So it is with those of them that have one name, if that takes fewer words to tell (see `spans`); and
-//!             from one time to another one, if what is told changes then. Where ours takes a task for bound, what tells that is a CPU
-//!             where the task has not been lately, and to which ours takes it often. A task alone tells too little, and so do kin on
+//!             from one time to another one, if what is told changes then. A task alone tells too little, and so do kin on
 //!             one CPU: who stays there, for whatever reason, looks bound.
 //! Invariants. No decision alone tells that tasks are bound. One alone tells that they may use a CPU only where others, before and
 //!             after it, tell that they are bound.
@@ -153,16 +152,6 @@ impl Kin {
 }
 
 impl Follower<'_> {
-    /// Ours takes a task that it takes for bound to a CPU where it has not been lately, and the kernel does not. That is a hint
-    /// once it has done so often: the task's CPUs are others, and fewer.
-    pub(super) fn hint_if_often(&mut self, task: TaskId, cpu: CpuId) {
-        let times = self.lately_not_on.entry((task, cpu)).or_default();
-        *times += 1;
-        if *times >= TELLING {
-            self.hint(task, cpu);
-        }
-    }
-
     /// Ours takes a task to a CPU while it is free, and the kernel does not.
     pub(super) fn hint(&mut self, task: TaskId, free: CpuId) {
         if let Some(pid) = self.pid(task) {

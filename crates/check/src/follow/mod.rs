@@ -238,8 +238,6 @@ pub(crate) struct Follower<'a> {
     other_policy: BTreeMap<TaskId, u32>,
     /// With which record each task's attributes last changed.
     changed_at: BTreeMap<TaskId, usize>,
-    /// How often ours took a task to a CPU where it had not been lately, and the kernel did not.
-    lately_not_on: BTreeMap<(TaskId, CpuId), usize>,
     /// How many placements have told that a task is bound to fewer CPUs than it is taken for.
     narrower: BTreeMap<TaskId, u32>,
     /// With which record each task was seen to run another program.
@@ -371,7 +369,6 @@ impl<'a> Follower<'a> {
             start_uses: Vec::new(),
             other_policy: BTreeMap::new(),
             changed_at: BTreeMap::new(),
-            lately_not_on: BTreeMap::new(),
             narrower: BTreeMap::new(),
             renamed_at: BTreeMap::new(),
             chrt_ended: None,
