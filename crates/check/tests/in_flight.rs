@@ -272,3 +272,38 @@ cpus=2
         .collect();
     assert_eq!((state.decisions, state.agree), (1, 1), "{texts:?}");
 }
+
+/// Two CPUs of 6.1. CPU 1's stopper moves `r`, of SCHED_FIFO, to CPU 0, which is about to switch from its own stopper: it holds its
+/// queue's lock, and `r` comes after that.
+#[test]
+fn an_rt_task_that_a_stopper_moves_is_in_flight_while_its_cpu_picks() {
+    let text = "\
+cpus=2
+  a-100  0d..2.  1.000000000: sched_switch:       swapper/0:0 [120] R ==> a:100 [120]
+  r-300  1d..2.  1.000100000: sched_switch:       swapper/1:0 [120] R ==> r:300 [98]
+  a-100  0d.h1.  1.000500000: sched_stat_runtime: comm=a pid=100 runtime=500000 [ns] vruntime=1000000000 [ns]
+  a-100  0d..2.  1.000510000: sched_switch:       a:100 [120] R ==> b:200 [120]
+  b-200  0d.h1.  1.000900000: sched_stat_runtime: comm=b pid=200 runtime=390000 [ns] vruntime=1000100000 [ns]
+  b-200  0d..2.  1.000910000: sched_switch:       b:200 [120] R ==> a:100 [120]
+  a-100  0d..2.  1.002000000: sched_waking:       comm=migration/0 pid=16 prio=0 target_cpu=000
+  a-100  0dN.2.  1.002010000: sched_wakeup:       migration/0:16 [0] CPU:000
+  r-300  1d..2.  1.002010000: sched_waking:       comm=migration/1 pid=15 prio=0 target_cpu=001
+  r-300  1dN.2.  1.002020000: sched_wakeup:       migration/1:15 [0] CPU:001
+  a-100  0dN.2.  1.002020000: sched_stat_runtime: comm=a pid=100 runtime=1110000 [ns] vruntime=1001110000 [ns]
+  a-100  0d..2.  1.002030000: sched_switch:       a:100 [120] R ==> migration/0:16 [0]
+  r-300  1dN.2.  1.002030000: sched_stat_runtime: comm=r pid=300 runtime=1920000 [ns] vruntime=0 [ns]
+  r-300  1d..2.  1.002040000: sched_switch:       r:300 [98] R ==> migration/1:15 [0]
+  m-15   1d..2.  1.002050000: sched_migrate_task: comm=r pid=300 prio=98 orig_cpu=1 dest_cpu=0
+  m-16   0d..2.  1.002060000: sched_switch:       migration/0:16 [0] S ==> b:200 [120]
+  m-15   1d..2.  1.002070000: sched_switch:       migration/1:15 [0] S ==> swapper/1:0 [120]
+  b-200  0dN.2.  1.002080000: sched_stat_runtime: comm=b pid=200 runtime=20000 [ns] vruntime=1000120000 [ns]
+  b-200  0d..2.  1.002090000: sched_switch:       b:200 [120] R ==> r:300 [98]
+  r-300  0d.h1.  1.003000000: sched_stat_runtime: comm=r pid=300 runtime=910000 [ns] vruntime=0 [ns]
+";
+    let report = report_on("rt-flight.txt", text, Release::V6_1);
+    let picks = report.scores[&Measure::Pick].count;
+    assert!(picks.decisions >= 1, "{}", report.table());
+    assert_eq!(picks.agree, picks.decisions, "{}", report.table());
+    let throttled = "CPUs whose real-time tasks were throttled";
+    assert_eq!(report.mended.get(throttled), None);
+}

@@ -2,7 +2,7 @@
 //!
 //! Model.  A task is off its queue with the record of its move, and on the other one with what shows it there: `place_entity`, or
 //!         a charge. Without that it comes at once, but not before another stopper that holds that queue's lock has given it
-//!         up, nor before a pick that would have been of it. Nor while somebody runs there whom it would have charged: between
+//!         up, nor before a pick that would have been of it, as one of a fair task would where it is a real-time one. Nor while somebody runs there whom it would have charged: between
 //!         taking it off and putting it on, the stopper's vCPU may not run for long.
 //! Source. kernel/sched/core.c `move_queued_task`, `migration_cpu_stop`; kernel/sched/fair.c `enqueue_entity` @ 6.1, 6.12.
 
@@ -95,25 +95,43 @@ impl Follower<'_> {
     /// Before a pick of a CPU: had a task been there that is taken to have landed, and that ours picks, the kernel would have
     /// picked it. It is still in flight.
     pub(super) fn doubt_landings(&mut self, cpu: CpuId, next: TaskId, clock: u64) {
+        for (by, landed) in self.landed_on(cpu) {
+            let task = landed.moved.task;
+            if task == next {
+                self.in_flight.landed.remove(&by);
+            } else if self.copy().follow_switch(cpu, clock, next).0.next == task {
+                self.recall(by, landed);
+            }
+        }
+    }
+
+    /// Before a CPU goes on with a fair task, or none: so it is with real-time tasks.
+    pub(super) fn recall_rt(&mut self, cpu: CpuId) {
+        for (by, landed) in self.landed_on(cpu) {
+            if self.sched.tasks[landed.moved.task].class == Class::Rt {
+                self.recall(by, landed);
+            }
+        }
+    }
+
+    /// What is taken to have landed on a CPU and waits there, and by whose stopper.
+    fn landed_on(&self, cpu: CpuId) -> Vec<(u32, Landed)> {
         let landed = self.in_flight.landed.iter();
         let here = landed.filter(|(_, landed)| {
             let task = &self.sched.tasks[landed.moved.task];
             landed.moved.dest == cpu.0 && task.cpu == cpu && task.is_queued() && !task.on_cpu
         });
-        let here: Vec<(u32, Landed)> = here.map(|(by, landed)| (*by, *landed)).collect();
-        for (by, landed) in here {
-            let moved = landed.moved;
-            if moved.task == next {
-                self.in_flight.landed.remove(&by);
-            } else if self.copy().follow_switch(cpu, clock, next).0.next == moved.task {
-                self.in_flight.landed.remove(&by);
-                self.sched.follow_recall(moved.task, landed.vruntime);
-                let later = self.comes_unnoticed(by, moved, landed.until, true);
-                let later = later.unwrap_or(landed.until - 1);
-                self.in_flight.lands_after.insert((later, by));
-                self.cpu(by).in_flight = Some(moved);
-            }
-        }
+        here.map(|(by, landed)| (*by, *landed)).collect()
+    }
+
+    fn recall(&mut self, by: u32, landed: Landed) {
+        let moved = landed.moved;
+        self.in_flight.landed.remove(&by);
+        self.sched.follow_recall(moved.task, landed.vruntime);
+        let later = self.comes_unnoticed(by, moved, landed.until, true);
+        let later = later.unwrap_or(landed.until - 1);
+        self.in_flight.lands_after.insert((later, by));
+        self.cpu(by).in_flight = Some(moved);
     }
 
     /// After `place_entity`, does the call go on to place a group? One that takes a task off its queue and puts it back is
@@ -205,7 +223,9 @@ impl Follower<'_> {
         } = &self.sched;
         let curr = rqs[CpuId(moved.dest)].curr;
         let queue = |task: TaskId| ses[tasks[task].se].cfs_rq;
-        self.sched.is_fair(curr) && queue(curr) == queue(moved.task)
+        self.sched.is_fair(curr)
+            && self.sched.is_fair(moved.task)
+            && queue(curr) == queue(moved.task)
     }
 
     /// After a record: what stoppers have in flight until then goes to its queue.

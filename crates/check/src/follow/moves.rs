@@ -41,14 +41,14 @@ impl Follower<'_> {
         if self.sched.tasks[task].cpu.0 == dest {
             return;
         }
-        if self.sched.tasks[task].class == Class::Rt {
-            self.follow_rt_move(r, task, CpuId(dest));
-            return;
-        }
         let moved = Move { task, orig, dest };
         let curr = self.sched.rqs[CpuId(r.cpu)].curr;
         if !r.irq && self.sched.tasks[curr].class == Class::Stop {
             self.push(r, moved);
+            return;
+        }
+        if self.sched.tasks[task].class == Class::Rt {
+            self.follow_rt_move(r, task, CpuId(dest));
             return;
         }
         if !r.irq && !self.may_be_newly_idle(r.cpu, dest) {
@@ -117,8 +117,7 @@ impl Follower<'_> {
     fn follow_rt_move(&mut self, r: &Record, task: TaskId, dest: CpuId) {
         self.judge.not_asked(Measure::Balance);
         let (here, orig) = (CpuId(r.cpu), self.sched.tasks[task].cpu);
-        let stops = self.sched.tasks[self.sched.rqs[here].curr].class == Class::Stop;
-        if orig == here && !stops {
+        if orig == here {
             // Who pushes it has chosen where to.
             self.sched.set_rt_choice(here, dest);
         }
