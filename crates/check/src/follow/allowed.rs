@@ -2,15 +2,16 @@
 //!
 //! Model.      In a first walk, decisions tell where ours takes a task, and the kernel does not. If there are some of the children
 //!             of one task, and none of them nor that task comes to these CPUs, all are bound to the CPUs where any of them
-//!             comes. So it is with those of them that have one name, if that takes fewer words to tell (see `spans`); and
-//!             from one time to another one, if what is told changes then. A task alone tells too little, and so do kin on
-//!             one CPU: who stays there, for whatever reason, looks bound.
+//!             comes. So it is with those of them that have one name, or that were forked from some fork on, by when what their
+//!             parent may use had changed, if that takes fewer words to tell (see `spans`); and from one time to another one, if
+//!             what is told changes then. A task alone tells too little, and so do kin on one CPU: who stays there, for
+//!             whatever reason, looks bound.
 //! Invariants. No decision alone tells that tasks are bound. One alone tells that they may use a CPU only where others, before and
 //!             after it, tell that they are bound.
 
 use super::Follower;
 use super::courses::{Courses, Stay};
-use super::spans::{Span, spans};
+use super::spans::{Span, Tale, astray, spans};
 use super::tasks::bound_cpu;
 use crate::record::Record;
 use fairwind_sched::{CpuId, CpuMask, TaskId};
@@ -46,6 +47,8 @@ struct Kin {
     tasks: Vec<(i32, usize)>,
     stays: Vec<Stay>,
     hints: Vec<(usize, CpuId)>,
+    /// They have siblings that were forked before a change of what their parent may use.
+    are_younger: bool,
 }
 
 /// What hints tell of tasks: to which CPUs each is bound, and from when on, by that.
@@ -55,16 +58,21 @@ pub(super) fn bounds(hints: &Hints, records: &[Record], nr_cpus: usize) -> Vec<B
     }
     let courses = Courses::new(records, nr_cpus);
     let mut bounds = BTreeMap::new();
-    for (&parent, (forks, children)) in &courses.children {
-        let unbound = |child: &&i32| bound_cpu(courses.comm(**child)).is_none();
-        let tasks = children.iter().filter(unbound).map(|&child| (child, 0));
-        let family = Kin::new(tasks.chain([(parent, *forks)]).collect(), hints, &courses);
+    for (&parent, children) in &courses.children {
+        let unbound = |(child, _): &&(i32, usize)| bound_cpu(courses.comm(*child)).is_none();
+        let children: Vec<_> = children.iter().filter(unbound).copied().collect();
+        let family = Kin::family(parent, &children, hints, &courses);
         if family.hints.len() < TELLING {
             continue;
         }
-        for (kin, spans) in kins(family, hints, &courses) {
+        for (kin, spans) in kins(parent, &children, hints, &courses) {
             for (pid, bound) in kin.bounds(&spans, &courses) {
-                bounds.entry(pid).or_insert(bound);
+                // Which of its children are bound tells better since when a task is itself than where its siblings are.
+                if pid == parent && kin.are_younger {
+                    bounds.insert(pid, bound);
+                } else {
+                    bounds.entry(pid).or_insert(bound);
+                }
             }
         }
     }
@@ -73,28 +81,79 @@ pub(super) fn bounds(hints: &Hints, records: &[Record], nr_cpus: usize) -> Vec<B
     bounds
 }
 
-/// A family, all of it or by name, whichever takes fewer words to tell where they are; and the spans of that.
-fn kins(family: Kin, hints: &Hints, courses: &Courses) -> Vec<(Kin, Vec<Span>)> {
+/// A family, all of it, by name, or those that are forked from some fork on, whichever takes the fewest words to tell where they
+/// are; and the spans of that.
+fn kins(
+    parent: i32,
+    children: &[(i32, usize)],
+    hints: &Hints,
+    courses: &Courses,
+) -> Vec<(Kin, Vec<Span>)> {
+    let family = Kin::family(parent, children, hints, courses);
     let mut by_name: BTreeMap<&str, Vec<(i32, usize)>> = BTreeMap::new();
     for &(pid, from) in &family.tasks {
         let namesakes = by_name.entry(courses.comm(pid)).or_default();
         namesakes.push((pid, from));
     }
-    let tell = |kin: Kin| {
-        let (words, spans) = spans(&kin.stays, &kin.hints, courses.nr_cpus);
-        (words, (kin, spans))
-    };
-    let by_name = { by_name.into_values() }.map(|tasks| tell(Kin::new(tasks, hints, courses)));
-    let (words, by_name): (Vec<f64>, Vec<_>) = by_name.unzip();
-    let (words_of_all, all) = tell(family);
-    if words.into_iter().sum::<f64>() < words_of_all {
-        by_name
-    } else {
-        vec![all]
+    let by_name = by_name.into_values();
+    let by_name = by_name
+        .map(|tasks| Kin::new(tasks, hints, courses))
+        .collect();
+    let mut ways = vec![(0.0, vec![family]), (0.0, by_name)];
+    if let Some((older, words)) = changes(children, hints, courses) {
+        let mut younger = Kin::family(parent, &children[older..], hints, courses);
+        younger.are_younger = true;
+        if younger.tells_of_several(hints) {
+            ways.push((words + (children.len() as f64).ln(), vec![younger]));
+        }
     }
+    let told = ways.into_iter().map(|(mut words, kins)| {
+        let told = kins.into_iter().map(|kin| {
+            let (more, spans) = spans(&kin.stays, &kin.hints, courses.nr_cpus);
+            words += more;
+            (kin, spans)
+        });
+        let told: Vec<_> = told.collect();
+        (words, told)
+    });
+    let least = told.min_by(|a, b| a.0.total_cmp(&b.0));
+    least.map_or_else(Vec::new, |(_, told)| told)
+}
+
+/// How many children are older than a change of what their parent may use, which the younger ones inherit, if there is one: the
+/// least, of changes that are told in as few words and after which they come to as few CPUs. And in how many words it is told
+/// where the older ones are, which are free.
+fn changes(children: &[(i32, usize)], hints: &Hints, courses: &Courses) -> Option<(usize, f64)> {
+    let hints = |child: i32| hints.get(&child).into_iter().flatten();
+    let mut tale = Tale::new(courses.nr_cpus);
+    let younger = children.iter().rev().map(|&(child, _)| {
+        let stays = courses.stays(child, 0);
+        stays.iter().for_each(|stay| tale.come(stay.cpu));
+        hints(child).for_each(|(_, cpu)| tale.hint(*cpu));
+        (tale.words(), tale.cpus())
+    });
+    let mut younger: Vec<_> = younger.collect();
+    younger.reverse();
+    let mut older = 0;
+    let changes = (1..children.len()).map(|at| {
+        older += hints(children[at - 1].0).count();
+        (at, astray(older), younger[at])
+    });
+    let least = changes.min_by(|(_, older, younger), (_, others_older, others_younger)| {
+        let words = (older + younger.0).total_cmp(&(others_older + others_younger.0));
+        words.then(younger.1.cmp(&others_younger.1))
+    });
+    least.map(|(at, older, _)| (at, older))
 }
 
 impl Kin {
+    /// Children, and their parent from when on it forks the first of them.
+    fn family(parent: i32, children: &[(i32, usize)], hints: &Hints, courses: &Courses) -> Kin {
+        let tasks = children.iter().map(|&(child, _)| (child, 0));
+        let forks = children.first().map(|&(_, forks)| (parent, forks));
+        Kin::new(tasks.chain(forks).collect(), hints, courses)
+    }
+
     fn new(tasks: Vec<(i32, usize)>, hints: &Hints, courses: &Courses) -> Kin {
         let stays = { tasks.iter() }.flat_map(|&(pid, from)| courses.stays(pid, from));
         let told = tasks.iter().filter_map(|(pid, _)| hints.get(pid));
@@ -102,7 +161,14 @@ impl Kin {
             stays: stays.copied().collect(),
             hints: told.flatten().copied().collect(),
             tasks,
+            are_younger: false,
         }
+    }
+
+    /// Does what tells that they are bound tell that of several of them?
+    fn tells_of_several(&self, hints: &Hints) -> bool {
+        let told = { self.tasks.iter() }.filter(|(pid, _)| hints.contains_key(pid));
+        told.count() >= KIN
     }
 
     /// To which CPUs each of them is bound in each span of time, from the first one on in which they are; none if they never are.
@@ -230,6 +296,25 @@ mod tests {
         );
         let before = once - 1;
         assert_eq!(bounds_by([before; 4]), Some(mask(&[2, 3])), "by then");
+    }
+
+    #[test]
+    fn younger_kin_are_bound_if_their_parent_was_while_it_forked() {
+        let mut records = vec![comes(1, 7), forks(1, 2), forks(1, 3)];
+        let younger = records.len();
+        records.extend([comes(1, 2), forks(1, 4), forks(1, 5)]);
+        let older = (0..8).flat_map(|cpu| [comes(2, cpu), comes(3, 7 - cpu)]);
+        let ways = [(4, 2), (5, 3), (4, 3), (5, 2), (1, 2)];
+        let ways = ways.into_iter().map(|(pid, cpu)| comes(pid, cpu));
+        records.extend(older.chain(ways));
+        let hints = |last: i32| Hints::from([(4, hint(5, 2)), (last, hint(6, 1))]);
+        let bounds = |last: i32| bounds(&hints(last), &records, NR_CPUS);
+        let told = bounds(5);
+        let bound: Vec<i32> = told.iter().map(|bound| bound.pid).collect();
+        assert_eq!(bound, [4, 5, 1]);
+        assert!(told.iter().all(|bound| bound.cpus == Some(mask(&[2, 3]))));
+        assert_eq!(told[2].from, younger + 1, "as it forked the first");
+        assert!(bounds(4).is_empty(), "one of them alone tells that");
     }
 
     #[test]

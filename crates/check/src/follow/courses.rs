@@ -20,8 +20,8 @@ pub(super) struct Courses {
     stays: BTreeMap<i32, Vec<Stay>>,
     /// The last name of each task.
     comms: BTreeMap<i32, String>,
-    /// The children of each task, and with which record it forked the first.
-    pub(super) children: BTreeMap<i32, (usize, Vec<i32>)>,
+    /// The children of each task, and with which record it forked each.
+    pub(super) children: BTreeMap<i32, Vec<(i32, usize)>>,
 }
 
 impl Courses {
@@ -47,8 +47,8 @@ impl Courses {
                     courses.stay(*pid, *target, at);
                 }
                 What::Fork { parent, child, .. } => {
-                    let children = courses.children.entry(*parent);
-                    children.or_insert((at, Vec::new())).1.push(*child);
+                    let children = courses.children.entry(*parent).or_default();
+                    children.push((*child, at));
                 }
                 _ => {}
             }

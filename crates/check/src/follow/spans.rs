@@ -29,7 +29,7 @@ impl Span {
 }
 
 /// What is to be told of a span.
-struct Tale {
+pub(super) struct Tale {
     /// Which CPUs tasks come to, and how many these are.
     comes: Vec<bool>,
     cpus: usize,
@@ -41,7 +41,7 @@ struct Tale {
 }
 
 impl Tale {
-    fn new(nr_cpus: usize) -> Tale {
+    pub(super) fn new(nr_cpus: usize) -> Tale {
         Tale {
             comes: vec![false; nr_cpus],
             cpus: 0,
@@ -51,22 +51,32 @@ impl Tale {
         }
     }
 
-    fn come(&mut self, cpu: CpuId) {
+    pub(super) fn come(&mut self, cpu: CpuId) {
         if !std::mem::replace(&mut self.comes[cpu.idx()], true) {
             self.cpus += 1;
             self.astray += self.hints[cpu.idx()];
         }
     }
 
-    fn hint(&mut self, cpu: CpuId) {
+    pub(super) fn hint(&mut self, cpu: CpuId) {
         self.hints[cpu.idx()] += 1;
         self.astray += usize::from(self.comes[cpu.idx()]);
     }
 
-    /// Words of one nat each.
-    fn words(&self) -> f64 {
-        self.choices[self.cpus] + self.astray as f64 * ASTRAY.ln()
+    /// To how many CPUs tasks come.
+    pub(super) fn cpus(&self) -> usize {
+        self.cpus
     }
+
+    /// Words of one nat each.
+    pub(super) fn words(&self) -> f64 {
+        self.choices[self.cpus] + astray(self.astray)
+    }
+}
+
+/// The words of so many times that ours takes tasks elsewhere than the kernel does, though they are free to go there.
+pub(super) fn astray(times: usize) -> f64 {
+    times as f64 * ASTRAY.ln()
 }
 
 /// The spans, and how many words it takes with them, of where tasks stay, and of where ours takes them and the kernel does not,
