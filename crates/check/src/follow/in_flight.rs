@@ -2,8 +2,8 @@
 //!
 //! Model.  A task is off its queue with the record of its move, and on the other one with what shows it there: `place_entity`, or
 //!         a charge. Without that it comes at once, but not before another stopper that holds that queue's lock has given it
-//!         up, nor before a pick that would have been of it, as one of a fair task would where it is a real-time one. Nor while somebody runs there whom it would have charged: between
-//!         taking it off and putting it on, the stopper's vCPU may not run for long.
+//!         up, nor before a pick that would have been of it: of a real-time task, any of a fair one. Nor while somebody runs
+//!         there whom it would have charged: between taking it off and putting it on, the stopper's vCPU may not run for long.
 //! Source. kernel/sched/core.c `move_queued_task`, `migration_cpu_stop`; kernel/sched/fair.c `enqueue_entity` @ 6.1, 6.12.
 
 use super::Follower;
