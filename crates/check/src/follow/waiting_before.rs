@@ -2,9 +2,11 @@
 //!
 //! Model.      Whom a CPU switches to before any other record names him, and before that CPU has been idle, was queued there from
 //!             the beginning, and has stayed where he was in virtual time. The probe that shows this as he is set to run tells
-//!             it for as soon as anything is known of his queue.
+//!             it for as soon as anything is known of his queue. So was who is taken off such a CPU, by a pass, say, before any
+//!             other record names him. He had waited for longer than who ran there; where he was in virtual time is not told.
 //! Source.     kernel/sched/fair.c `pick_next_task_fair`, `set_next_entity` @ 6.12.
-//! Deviations. Who waits in a group, or where no probe shows it, is queued when he is switched to.
+//! Deviations. Who waits in a group, or where no probe shows it, is queued when he is switched to. Who is taken off is so then
+//!             where a guess of his lag would show in the queue's sums, or nothing is known of the state before.
 
 use super::Follower;
 use super::times::Times;
@@ -54,6 +56,28 @@ pub(super) fn waiting<'a>(
     waiting
 }
 
+/// Who is taken off a CPU that has not been idle before any other record names him, and where he waited.
+fn taken_off(records: &[Record], times: &Times, nr_cpus: usize) -> Vec<(i32, CpuId)> {
+    let mut taken = Vec::new();
+    let mut was_idle = vec![false; nr_cpus];
+    for (at, r) in records.iter().enumerate() {
+        match &r.what {
+            What::Switch { next, .. } => {
+                if let Some(was_idle) = was_idle.get_mut(r.cpu as usize) {
+                    *was_idle |= next.pid == 0;
+                }
+            }
+            What::Migrate { pid, orig, .. }
+                if was_idle.get(*orig as usize) == Some(&false) && times.is_first(*pid, at) =>
+            {
+                taken.push((*pid, CpuId(*orig)));
+            }
+            _ => {}
+        }
+    }
+    taken
+}
+
 /// The virtual runtime and deadline that are shown of an entity that is set to run with a switch, if it is the only one.
 fn told_by_switch(records: &[Record], switch: usize) -> Option<(u64, u64)> {
     let cpu = records[switch].cpu;
@@ -75,6 +99,32 @@ fn told_by_switch(records: &[Record], switch: usize) -> Option<(u64, u64)> {
 }
 
 impl Follower<'_> {
+    /// Before anybody runs: who is taken off a CPU that runs somebody waits there.
+    pub(super) fn start_waiting(&mut self) {
+        let shows_lags = self.shows_state && self.facts.picks_by_deadline();
+        let told = !shows_lags && !self.facts.queues.is_empty();
+        let Some(start) = self.records.first().map(|r| r.ts).filter(|_| told) else {
+            return;
+        };
+        let taken = taken_off(self.records, &self.times, self.sched.nr_cpus());
+        for (pid, cpu) in taken {
+            let task = self.task(pid, "", cpu.0, start);
+            if self.runs_first(cpu) && self.is_ordinary(task) {
+                self.begin_as_new(pid, task);
+                self.put_on(cpu, task, start);
+            }
+        }
+    }
+
+    /// Does a CPU run a task when the recording begins?
+    fn runs_first(&self, cpu: CpuId) -> bool {
+        let first = self.records.iter().find_map(|r| match &r.what {
+            What::Switch { prev, .. } if r.cpu == cpu.0 => Some(prev.pid),
+            _ => None,
+        });
+        first.is_some_and(|pid| pid != 0)
+    }
+
     /// Queues whose virtual time is told by now have those on them who wait there from the beginning.
     pub(super) fn queue_waiting(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -168,5 +218,23 @@ mod tests {
         assert_eq!(with(&of_queue_and_other_cpu), [(8, 50)]);
         let with_group = [set(0, Some(40)), set(0, Some(50))];
         assert_eq!(with(&with_group), []);
+    }
+
+    #[test]
+    fn who_is_taken_off_a_cpu_that_was_not_idle_has_waited_there() {
+        let moves = |pid, orig| {
+            let dest = 2;
+            Record::of_task(0, 2, What::Migrate { pid, orig, dest })
+        };
+        let records = [
+            switch(0, [7, 8]),
+            moves(9, 0),
+            moves(8, 0),
+            switch(1, [5, 0]),
+            moves(10, 1),
+            moves(11, 3),
+        ];
+        let taken = taken_off(&records, &Times::new(&records, 3), 3);
+        assert_eq!(taken, [(9, CpuId(0))]);
     }
 }

@@ -221,11 +221,11 @@ fn idle_groups_of_6_1() {
     expect(
         "idle-groups-6.1",
         &[
-            (Measure::State, 10315, 10065),
+            (Measure::State, 10317, 10069),
             (Measure::Pick, 4358, 4346),
-            (Measure::Preemption, 2795, 2789),
-            (Measure::Placement, 2894, 2882),
-            (Measure::Balance, 170, 165),
+            (Measure::Preemption, 2798, 2792),
+            (Measure::Placement, 2894, 2883),
+            (Measure::Balance, 170, 166),
         ],
     );
 }
