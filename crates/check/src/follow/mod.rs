@@ -381,7 +381,6 @@ impl<'a> Follower<'a> {
 
     /// Follows the recording to its end.
     fn follow(&mut self) {
-        self.start_waiting();
         self.start_running();
         self.start_newcomers();
         self.note_start_uses();

@@ -287,6 +287,7 @@ impl Follower<'_> {
 
     /// Whoever a CPU first switches from ran on it when the recording began.
     pub(super) fn start_running(&mut self) {
+        let taken_off = self.taken_off();
         for cpu in self.sched.rqs.ids() {
             let first = self.records.iter().find_map(|r| match &r.what {
                 What::Switch { prev, .. } if r.cpu == cpu.0 => Some((r, prev)),
@@ -308,6 +309,9 @@ impl Follower<'_> {
                 latest = latest.min(charge.ts.saturating_sub(charged));
             }
             start::set_clock(&mut self.sched, cpu, latest);
+            for &(pid, _) in taken_off.iter().filter(|(_, from)| *from == cpu) {
+                self.start_waiting(pid, cpu, latest);
+            }
             let task = self.task(prev.pid, &prev.comm, r.cpu, latest);
             self.set_prio(task, prev.prio);
             self.begin_as_new(prev.pid, task);

@@ -99,30 +99,22 @@ fn told_by_switch(records: &[Record], switch: usize) -> Option<(u64, u64)> {
 }
 
 impl Follower<'_> {
-    /// Before anybody runs: who is taken off a CPU that runs somebody waits there.
-    pub(super) fn start_waiting(&mut self) {
+    /// Who is taken off a CPU before he is named otherwise, where he can be queued from the beginning.
+    pub(super) fn taken_off(&self) -> Vec<(i32, CpuId)> {
         let shows_lags = self.shows_state && self.facts.picks_by_deadline();
-        let told = !shows_lags && !self.facts.queues.is_empty();
-        let Some(start) = self.records.first().map(|r| r.ts).filter(|_| told) else {
-            return;
-        };
-        let taken = taken_off(self.records, &self.times, self.sched.nr_cpus());
-        for (pid, cpu) in taken {
-            let task = self.task(pid, "", cpu.0, start);
-            if self.runs_first(cpu) && self.is_ordinary(task) {
-                self.begin_as_new(pid, task);
-                self.put_on(cpu, task, start);
-            }
+        if shows_lags || self.facts.queues.is_empty() {
+            return Vec::new();
         }
+        taken_off(self.records, &self.times, self.sched.nr_cpus())
     }
 
-    /// Does a CPU run a task when the recording begins?
-    fn runs_first(&self, cpu: CpuId) -> bool {
-        let first = self.records.iter().find_map(|r| match &r.what {
-            What::Switch { prev, .. } if r.cpu == cpu.0 => Some(prev.pid),
-            _ => None,
-        });
-        first.is_some_and(|pid| pid != 0)
+    /// Before somebody runs on a CPU: such a task waits there.
+    pub(super) fn start_waiting(&mut self, pid: i32, cpu: CpuId, clock: u64) {
+        let task = self.task(pid, "", cpu.0, clock);
+        if self.is_ordinary(task) {
+            self.begin_as_new(pid, task);
+            self.put_on(cpu, task, clock);
+        }
     }
 
     /// Queues whose virtual time is told by now have those on them who wait there from the beginning.
