@@ -10,9 +10,9 @@ use super::Follower;
 use super::cpu::Move;
 use super::requeues::ENQUEUE_RESTORE;
 use super::tasks::stopper_cpu;
-use crate::record::{Record, What};
+use crate::record::{Party, Record, What};
 use fairwind_sched::probe::ProbePoint;
-use fairwind_sched::task::{Class, OnRq};
+use fairwind_sched::task::{Class, MAX_RT_PRIO, OnRq};
 use fairwind_sched::{CpuId, Sched, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,8 +105,11 @@ impl Follower<'_> {
         }
     }
 
-    /// Before a CPU goes on with a fair task, or none: so it is with real-time tasks.
-    pub(super) fn recall_rt(&mut self, cpu: CpuId) {
+    /// Before a CPU goes on with another task: so it is with real-time tasks, if that is a fair one, or none.
+    pub(super) fn doubt_rt_landings(&mut self, cpu: CpuId, next: &Party) {
+        if next.prio < MAX_RT_PRIO || stopper_cpu(&next.comm).is_some() {
+            return;
+        }
         for (by, landed) in self.landed_on(cpu) {
             if self.sched.tasks[landed.moved.task].class == Class::Rt {
                 self.recall(by, landed);

@@ -21,9 +21,6 @@ impl Follower<'_> {
         next: &Party,
     ) {
         let stops = stopper_cpu(&next.comm).is_some();
-        if !stops && next.prio >= MAX_RT_PRIO {
-            self.recall_rt(cpu);
-        }
         if self.sched.profile.release != Release::V6_1 || !self.facts.rt_limited || stops {
             return;
         }

@@ -66,6 +66,7 @@ impl Follower<'_> {
                 self.set_prev_state(cpu, prev_state);
             }
         }
+        self.doubt_rt_landings(cpu, next);
         self.follow_rt_throttle(cpu, prev_task, prev_state, next);
         self.unthrottle_above(r, next_task, clock);
         if charged.is_some() && prev_state == PrevState::Runnable {

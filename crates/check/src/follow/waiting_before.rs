@@ -31,15 +31,12 @@ pub(super) fn waiting<'a>(
     nr_cpus: usize,
 ) -> Vec<Waiting<'a>> {
     let mut waiting = Vec::new();
-    let mut was_idle = vec![false; nr_cpus];
+    let idle = first_idle(records, nr_cpus);
     for (switch, r) in records.iter().enumerate() {
         let What::Switch { next, .. } = &r.what else {
             continue;
         };
-        let Some(was_idle) = was_idle.get_mut(r.cpu as usize) else {
-            continue;
-        };
-        if !*was_idle
+        if idle.get(r.cpu as usize).is_some_and(|&idle| switch < idle)
             && times.is_first(next.pid, switch)
             && let Some((vruntime, deadline)) = told_by_switch(records, switch)
         {
@@ -51,31 +48,35 @@ pub(super) fn waiting<'a>(
                 deadline,
             });
         }
-        *was_idle |= next.pid == 0;
     }
     waiting
 }
 
 /// Who is taken off a CPU that has not been idle before any other record names him, and where he waited.
 fn taken_off(records: &[Record], times: &Times, nr_cpus: usize) -> Vec<(i32, CpuId)> {
-    let mut taken = Vec::new();
-    let mut was_idle = vec![false; nr_cpus];
-    for (at, r) in records.iter().enumerate() {
-        match &r.what {
-            What::Switch { next, .. } => {
-                if let Some(was_idle) = was_idle.get_mut(r.cpu as usize) {
-                    *was_idle |= next.pid == 0;
-                }
-            }
-            What::Migrate { pid, orig, .. }
-                if was_idle.get(*orig as usize) == Some(&false) && times.is_first(*pid, at) =>
-            {
-                taken.push((*pid, CpuId(*orig)));
-            }
-            _ => {}
+    let idle = first_idle(records, nr_cpus);
+    let taken = records.iter().enumerate().filter_map(|(at, r)| {
+        let What::Migrate { pid, orig, .. } = r.what else {
+            return None;
+        };
+        let has_waited = idle.get(orig as usize).is_some_and(|&idle| at < idle);
+        (has_waited && times.is_first(pid, at)).then_some((pid, CpuId(orig)))
+    });
+    taken.collect()
+}
+
+/// The switch with which each CPU first goes idle.
+fn first_idle(records: &[Record], nr_cpus: usize) -> Vec<usize> {
+    let mut idle = vec![usize::MAX; nr_cpus];
+    for (switch, r) in records.iter().enumerate() {
+        if let What::Switch { next, .. } = &r.what
+            && next.pid == 0
+            && let Some(first) = idle.get_mut(r.cpu as usize)
+        {
+            *first = switch.min(*first);
         }
     }
-    taken
+    idle
 }
 
 /// The virtual runtime and deadline that are shown of an entity that is set to run with a switch, if it is the only one.
