@@ -8,6 +8,7 @@
 
 use super::Follower;
 use super::exhausted::COULD_RUN;
+use super::periods::quota_in;
 use super::phases::Phase;
 use super::quotas::NO_LIMIT;
 use super::tick_grid::Ticks;
@@ -102,6 +103,7 @@ impl Follower<'_> {
         }
     }
 
+    /// Sets the limit of a group to this quota in its last period.
     fn set_limit(&mut self, r: &Record, path: &str, quota_us: u64) {
         let (Some(&group), Some(facts)) = (self.groups.get(path), self.facts.groups.get(path))
         else {
@@ -112,10 +114,13 @@ impl Follower<'_> {
         if let Some(phase) = phase.filter(|_| first) {
             self.sched.groups[group].bandwidth.period_expires = phase.expires;
         }
+        let period_us = self.periods.value_at(path, self.at);
+        let period_us = period_us.unwrap_or(facts.period_us);
+        let quota_us = quota_in(period_us, quota_us, facts.period_us);
         let burst_us = facts.burst_us.min(quota_us);
         let limit = BandwidthLimit {
             quota: quota_us.saturating_mul(NS_PER_US),
-            period: facts.period_us * NS_PER_US,
+            period: period_us * NS_PER_US,
             burst: burst_us * NS_PER_US,
         };
         let set = if first {
@@ -151,9 +156,15 @@ impl Follower<'_> {
 
     /// Before a record is followed: groups get the limits that they have from then on.
     pub(super) fn change_limits(&mut self, r: &Record) {
-        let changes = self.quotas.changes(self.at);
-        let changes: Vec<(String, u64)> = changes.map(|(path, to)| (path.clone(), to)).collect();
-        for (path, quota_us) in changes {
+        let changes = self
+            .quotas
+            .changes(self.at)
+            .chain(self.periods.changes(self.at));
+        let changes: BTreeSet<String> = changes.map(|(path, _)| path.clone()).collect();
+        for path in changes {
+            let Some(quota_us) = self.quotas.value_at(&path, self.at) else {
+                continue;
+            };
             self.judge
                 .mended("limits that were set while their group worked");
             self.set_limit(r, &path, quota_us);

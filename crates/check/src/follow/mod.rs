@@ -52,6 +52,7 @@ mod moves;
 mod newcomers;
 mod order;
 mod passes;
+mod periods;
 mod phases;
 mod placement;
 mod placing_clock;
@@ -60,6 +61,7 @@ mod quiet_passes;
 mod quotas;
 mod races;
 mod requeues;
+mod return_grids;
 mod returns;
 mod rt_choice;
 mod rt_throttle;
@@ -224,6 +226,8 @@ pub(crate) struct Follower<'a> {
     limits: Limits,
     phases: Phases,
     quotas: Courses,
+    /// The periods of limits, where they are not what they are in the end all the time.
+    periods: Courses,
     profiles: Courses,
     /// Entities whose next virtual runtime told the clock with which they were placed: at which record, and by how much
     /// ours was ahead.
@@ -292,7 +296,7 @@ impl<'a> Follower<'a> {
     ) -> Follower<'a> {
         let start = records.first().map_or(0, |record| record.ts);
         let tick_nsec = facts.profile.tick_nsec();
-        let phases = Phases::find(facts, records);
+        let phases = Phases::find(facts, records, &settings.periods);
         let next_on_cpu = ahead::next_on_cpu(records);
         let ahead = ahead::wakeups(records);
         let choosing = Choosing::usual(records, &ahead, &next_on_cpu);
@@ -361,6 +365,7 @@ impl<'a> Follower<'a> {
             waiting,
             limits: Limits::new(records, tick_nsec, phase),
             quotas: settings.quotas,
+            periods: settings.periods,
             profiles: settings.profiles,
             phases,
             clock_told: BTreeMap::new(),

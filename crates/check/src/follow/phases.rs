@@ -10,8 +10,9 @@
 //! Units.      ns of the trace clock.
 //! Source.     kernel/sched/fair.c `init_cfs_bandwidth`, `start_cfs_bandwidth` @ 6.1, 6.12.
 
+use super::group_courses::Courses;
 use super::requeues::ENQUEUE_WAKEUP;
-use crate::facts::Facts;
+use crate::facts::{Facts, GroupFacts};
 use crate::record::{PrevState, Record, What};
 use fairwind_sched::probe::ProbePoint;
 use std::cmp::Reverse;
@@ -45,13 +46,12 @@ pub(super) struct Phases {
 
 impl Phases {
     /// Finds the phases in a recording.
-    pub(super) fn find(facts: &Facts, records: &[Record]) -> Phases {
+    pub(super) fn find(facts: &Facts, records: &[Record], periods: &Courses) -> Phases {
         let mut phases = Phases::default();
-        let limited: Vec<(&String, u64)> = facts
+        let limited: Vec<(&String, &GroupFacts)> = facts
             .groups
             .iter()
             .filter(|(_, group)| group.had_limit())
-            .map(|(path, group)| (path, group.period_us * NS_PER_US))
             .collect();
         if limited.is_empty() {
             return phases;
@@ -61,9 +61,13 @@ impl Phases {
             phases.interrupts.entry(r.cpu).or_default().push(r.ts);
         }
         let no_returns = Vec::new();
-        for (path, period) in limited {
+        for (path, group) in limited {
+            let course = periods.0.get(path).map_or(&[][..], Vec::as_slice);
+            let period = course.first().map_or(group.period_us, |(_, first)| *first) * NS_PER_US;
+            let changes = course.get(1).and_then(|(at, _)| records.get(*at));
             let returns = returns.get(path).unwrap_or(&no_returns);
-            let returns = &returns[..returns.len().min(MAX_RETURNS)];
+            let first = changes.map_or(returns.len(), |r| returns.partition_point(|ts| *ts < r.ts));
+            let returns = &returns[..first.min(MAX_RETURNS)];
             let start = facts.start_of_periods();
             let known = start.map(|start| i128::from(start).rem_euclid(i128::from(period)) as u64);
             if let Some(phase) = best_phase(&phases.interrupts, period, returns, known) {

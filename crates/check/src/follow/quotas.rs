@@ -7,11 +7,11 @@
 //!             (`group_courses`): with their last limit, without one, and with limits of which they used about as much for
 //!             some time; then with others near those found.
 //!             A group that was made in the recording and has had about as many periods as fit in since had a limit throughout.
-//! Units.      Quotas in us, `NO_LIMIT` where there is none; otherwise ns of the trace clock.
+//! Units.      Quotas in us of the last period, `NO_LIMIT` where there is none; otherwise ns of the trace clock.
 //! Source.     kernel/sched/fair.c `__refill_cfs_bandwidth_runtime` @ 6.1, 6.12.
-//! Deviations. Periods and bursts are taken to be what they are in the end.
+//! Deviations. Bursts are taken to be what they are in the end.
 
-use super::group_courses::{Courses, Search, near};
+use super::group_courses::{Course, Courses, Search, near};
 use super::phases;
 use crate::facts::{Facts, GroupFacts};
 use crate::judge::Disagreement;
@@ -42,7 +42,7 @@ const ROUND: [u64; 3] = [1000, 5000, 10_000];
 type Charges = Vec<(u64, u64)>;
 
 /// The limits that groups had, as far as what they used tells.
-pub(super) fn guess(facts: &Facts, records: &[Record]) -> Courses {
+pub(super) fn guess(facts: &Facts, records: &[Record], periods: &Courses) -> Courses {
     let mut courses = Courses::default();
     let charges = charges(&facts.groups, records);
     if charges.is_empty() {
@@ -58,7 +58,8 @@ pub(super) fn guess(facts: &Facts, records: &[Record]) -> Courses {
         };
         let first_return = returns.get(path).and_then(|returns| returns.first());
         let begins = begins(group, &charges, first_return, nr_cpus);
-        let begins = begins.filter(|_| !always_had_limit(path, group, records));
+        let is_known = periods.0.contains_key(path) || always_had_limit(path, group, records);
+        let begins = begins.filter(|_| !is_known);
         let begins = begins.map(|ts| records.partition_point(|r| r.ts < ts));
         // The first one is when the group is made: nothing tells whether it had a limit by then.
         let course = match begins.filter(|begins| (1..records.len()).contains(begins)) {
@@ -75,6 +76,7 @@ pub(super) fn refine(
     quotas: Courses,
     facts: &Facts,
     records: &[Record],
+    periods: &Courses,
     follow: impl Fn(Courses) -> Vec<Disagreement> + Sync,
 ) -> Courses {
     if quotas == Courses::default() {
@@ -83,8 +85,10 @@ pub(super) fn refine(
     let paths: Vec<String> = quotas.0.keys().cloned().collect();
     let charges = charges(&facts.groups, records);
     let levels = charges.iter().map(|(&path, charges)| {
-        let period = facts.groups[path].period_us;
-        (path.as_str(), levels(charges, period * NS_PER_US))
+        let last = facts.groups[path].period_us;
+        let throughout = vec![(0, last)];
+        let periods = periods.0.get(path).unwrap_or(&throughout);
+        (path.as_str(), levels(charges, periods, last, records))
     });
     let levels: BTreeMap<&str, Vec<u64>> = levels.collect();
     let kept = |path: &str| {
@@ -193,22 +197,20 @@ fn always_had_limit(path: &str, group: &GroupFacts, records: &[Record]) -> bool 
     periods < group.nr_periods.saturating_add(WINDOW as u64)
 }
 
-/// What a group uses in a period for some time, in us: most often first.
-fn levels(charges: &Charges, period: u64) -> Vec<u64> {
-    let Some((first, _)) = charges.first() else {
-        return Vec::new();
-    };
-    let mut used: Vec<u64> = Vec::new();
-    for (ts, runtime) in charges {
-        let at = ((ts - first) / period) as usize;
-        used.resize(used.len().max(at + 1), 0);
-        used[at] += runtime;
-    }
+/// What a group uses in its `last` period for some time, or in another one in proportion, in us: most often first.
+fn levels(charges: &Charges, periods: &Course, last: u64, records: &[Record]) -> Vec<u64> {
+    let begins = |at: usize| records.get(at).map_or(u64::MAX, |r| r.ts);
+    let ends = periods.iter().skip(1).map(|(at, _)| begins(*at));
     let mut levels: BTreeMap<i64, Vec<u64>> = BTreeMap::new();
-    for window in used.windows(WINDOW) {
-        let mean = window.iter().sum::<u64>() / WINDOW as u64 / NS_PER_US;
-        let level = (mean.max(1) as f64).log2() * LEVELS_TO_OCTAVE;
-        levels.entry(level.round() as i64).or_default().push(mean);
+    let mut rest = charges.as_slice();
+    for ((_, period), end) in periods.iter().zip(ends.chain([u64::MAX])) {
+        let (span, later) = rest.split_at(rest.partition_point(|(ts, _)| *ts < end));
+        rest = later;
+        for mean in means(span, period * NS_PER_US) {
+            let mean = mean * last / period;
+            let level = (mean.max(1) as f64).log2() * LEVELS_TO_OCTAVE;
+            levels.entry(level.round() as i64).or_default().push(mean);
+        }
     }
     let mut levels: Vec<Vec<u64>> = levels.into_values().collect();
     levels.retain(|level| level.len() >= LEAST_WINDOWS);
@@ -216,6 +218,21 @@ fn levels(charges: &Charges, period: u64) -> Vec<u64> {
     levels.truncate(MOST_LEVELS);
     let mean = |level: Vec<u64>| level.iter().sum::<u64>() / level.len() as u64;
     levels.into_iter().map(mean).collect()
+}
+
+/// What is used in a period, in us, as the mean of each window of periods.
+fn means(charges: &[(u64, u64)], period: u64) -> Vec<u64> {
+    let first = charges.first().map_or(0, |(ts, _)| *ts);
+    let mut used: Vec<u64> = Vec::new();
+    for (ts, runtime) in charges {
+        let at = ((ts - first) / period) as usize;
+        used.resize(used.len().max(at + 1), 0);
+        used[at] += runtime;
+    }
+    let windows = used.windows(WINDOW);
+    windows
+        .map(|window| window.iter().sum::<u64>() / WINDOW as u64 / NS_PER_US)
+        .collect()
 }
 
 #[cfg(test)]
@@ -253,8 +270,12 @@ mod tests {
         let some = (0..20).flat_map(|n| [10, 20].map(|ms| 100 * n + ms));
         let more = (20..35).flat_map(|n| [10, 20, 30, 40, 50].map(|ms| 100 * n + ms));
         let charges = charges_at(some.chain(more));
-        assert_eq!(levels(&charges, 100 * MS)[..2], [20_000, 50_000]);
-        assert!(levels(&charges[..4].to_vec(), 100 * MS).is_empty());
+        let throughout = vec![(0, 100_000)];
+        assert_eq!(
+            levels(&charges, &throughout, 100_000, &[])[..2],
+            [20_000, 50_000]
+        );
+        assert!(levels(&charges[..4].to_vec(), &throughout, 100_000, &[]).is_empty());
     }
 
     #[test]
