@@ -26,59 +26,87 @@ pub(super) struct Settings {
 impl Settings {
     /// Finds them in a recording.
     pub(super) fn find(facts: &Facts, records: &[Record]) -> Settings {
-        let settings = Settings::with_periods(Courses::default(), facts, records);
-        let periods = periods::find(facts, records);
-        if periods == Courses::default() {
-            return settings;
-        }
-        let changed = Settings::with_periods(periods, facts, records);
-        let misses = |settings: &Settings| settings.disagreements(facts, records).len();
-        let least = misses(&changed) + COST_OF_CHANGE * changed.periods.number_of_changes().max(1);
-        if least < misses(&settings) {
-            changed
-        } else {
-            settings
-        }
-    }
-
-    /// Finds the others, with these periods.
-    fn with_periods(periods: Courses, facts: &Facts, records: &[Record]) -> Settings {
-        let guessed = quotas::guess(facts, records, &periods);
-        let profiles = profiles::find(facts, records, |profiles| {
-            let settings = Settings {
-                profiles,
-                quotas: guessed.clone(),
-                periods: periods.clone(),
-                ..Settings::default()
-            };
-            settings.disagreements(facts, records)
-        });
-        let with = |weights: &Courses, quotas: &Courses, periods: &Courses| Settings {
-            profiles: profiles.clone(),
-            weights: weights.clone(),
-            quotas: quotas.clone(),
-            periods: periods.clone(),
+        let guessed = quotas::guess(facts, records, &Courses::default());
+        let with_profiles = |profiles| Settings {
+            profiles,
+            quotas: guessed.clone(),
+            ..Settings::default()
         };
+        let profiles = profiles::find(facts, records, |profiles| {
+            with_profiles(profiles).disagreements(facts, records)
+        });
+        let settings = with_profiles(profiles);
         let weights_beside = |quotas: &Courses| {
-            weights::find(facts, records, |weights, mends_loads| {
-                let mut follower = with(&weights, quotas, &periods).follower(facts, records);
-                if !mends_loads {
-                    follower.sched.leave_loads();
-                }
-                follower.follow();
-                follower
-            })
+            let quotas = quotas.clone();
+            let settings = settings.clone();
+            Settings { quotas, ..settings }.weights(facts, records)
         };
         let quotas_beside = |weights: &Courses| {
-            quotas::refine(guessed.clone(), facts, records, &periods, |quotas| {
-                with(weights, &quotas, &periods).tried_limits(facts, records)
-            })
+            let weights = weights.clone();
+            let settings = settings.clone();
+            Settings {
+                weights,
+                ..settings
+            }
+            .quotas(facts, records)
         };
         let (weights, quotas) = in_turn(guessed.clone(), weights_beside, quotas_beside);
-        let periods = periods::refine(periods.clone(), records, |periods| {
-            with(&weights, &quotas, &periods).tried_limits(facts, records)
+        let settings = Settings {
+            weights,
+            quotas,
+            ..settings
+        };
+        settings.change_periods(facts, records)
+    }
+
+    /// The same with the periods that returns tell, and the limits and weights found beside these, if that is better.
+    fn change_periods(self, facts: &Facts, records: &[Record]) -> Settings {
+        let periods = periods::find(facts, records);
+        if periods == Courses::default() {
+            return self;
+        }
+        let mut changed = Settings {
+            periods,
+            ..self.clone()
+        };
+        changed.quotas = changed.quotas(facts, records);
+        changed.periods = periods::refine(changed.periods.clone(), records, |periods| {
+            let changed = changed.clone();
+            Settings { periods, ..changed }.tried_limits(facts, records)
         });
-        with(&weights, &quotas, &periods)
+        let misses = |settings: &Settings| settings.disagreements(facts, records).len();
+        let changes = changed.periods.number_of_changes().max(1);
+        if misses(&changed) + COST_OF_CHANGE * changes >= misses(&self) {
+            return self;
+        }
+        changed.weights = changed.weights(facts, records);
+        changed
+    }
+
+    /// The weights that are found beside the others.
+    fn weights(&self, facts: &Facts, records: &[Record]) -> Courses {
+        weights::find(facts, records, |weights, mends_loads| {
+            let settings = self.clone();
+            let mut follower = Settings {
+                weights,
+                ..settings
+            }
+            .follower(facts, records);
+            if !mends_loads {
+                follower.sched.leave_loads();
+            }
+            follower.follow();
+            follower
+        })
+    }
+
+    /// The quotas that are found beside the others.
+    fn quotas(&self, facts: &Facts, records: &[Record]) -> Courses {
+        let guessed = quotas::guess(facts, records, &self.periods);
+        quotas::refine(guessed, facts, records, &self.periods, |quotas| {
+            let settings = self.clone();
+            Settings { quotas, ..settings }.tried_limits(facts, records)
+        })
     }
 
     fn follower<'a>(self, facts: &'a Facts, records: &'a [Record]) -> Follower<'a> {
